@@ -1,0 +1,69 @@
+/*
+Copyright The Evenkeel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+// DefaultSchedulerName is the scheduler name by which a ModelDeployment asks for Evenkeel, and the name of the hub
+// scheduler's default profile.
+const DefaultSchedulerName = "evenkeel"
+
+// Annotations of ModelDeployments on hubs whose schema has no field for them. A field wins where it exists.
+const (
+	// AnnotationSchedulerName stands for spec.template.spec.schedulerName.
+	AnnotationSchedulerName = "evenkeel.io/scheduler-name"
+	// AnnotationPriorityClass stands for spec.template.spec.priorityClassName.
+	AnnotationPriorityClass = "evenkeel.io/priority-class"
+)
+
+// Condition types of a ReplicaPlacement.
+const (
+	// ConditionScheduled tells whether the placement has a cluster. Written by the hub scheduler.
+	ConditionScheduled = "Scheduled"
+	// ConditionReady tells whether the placement's replica is ready. Once it is set, the replica has been seen to exist.
+	ConditionReady = "Ready"
+	// ConditionDisruptionTarget tells that the placement's replica must leave its cluster, and why.
+	ConditionDisruptionTarget = "DisruptionTarget"
+	// ConditionMoved tells that the placement is over: its replica is gone.
+	ConditionMoved = "Moved"
+)
+
+// Reasons of the condition Scheduled.
+const (
+	// ReasonScheduled is set with the assignment.
+	ReasonScheduled = "Scheduled"
+	// ReasonUnschedulable is kube-scheduler's reason for a pod that fits nowhere.
+	ReasonUnschedulable = "Unschedulable"
+	// ReasonAdopted is set where the replica was there before the placement.
+	ReasonAdopted = "Adopted"
+)
+
+// Reasons of the condition DisruptionTarget: the causes for which a replica leaves.
+const (
+	// CauseTaint is a NoExecute taint that the deployment does not tolerate.
+	CauseTaint = "UntoleratedTaint"
+	// CauseClusterDeleted is a cluster that is not there any more.
+	CauseClusterDeleted = "ClusterDeleted"
+	// CauseSelector is a cluster that the deployment's selector does not select any more.
+	CauseSelector = "ClusterNotSelected"
+	// CausePool is a node pool that is gone, or whose devices do not match any more.
+	CausePool = "PoolLost"
+	// CauseTemplate is a template that the replica cannot be brought to in place.
+	CauseTemplate = "TemplateChanged"
+	// CauseReplicaDeleted is a replica that somebody else deleted.
+	CauseReplicaDeleted = "ReplicaDeleted"
+	// CauseScaleDown is a replica more than wanted.
+	CauseScaleDown = "ScaleDown"
+)
