@@ -18,6 +18,7 @@ package virtual
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -79,4 +80,28 @@ func placementConditionType(podType corev1.PodConditionType) string {
 		return evenkeel.ConditionScheduled
 	}
 	return string(podType)
+}
+
+// findCondition returns the condition of a type, or nil.
+func findCondition(conditions []corev1.PodCondition, conditionType corev1.PodConditionType) *corev1.PodCondition {
+	for i := range conditions {
+		if conditions[i].Type == conditionType {
+			return &conditions[i]
+		}
+	}
+	return nil
+}
+
+// foreignChange returns the type of a condition, other than PodScheduled, that is new or differs.
+func foreignChange(before, after []corev1.PodCondition) corev1.PodConditionType {
+	for i := range after {
+		if after[i].Type == corev1.PodScheduled {
+			continue
+		}
+		was := findCondition(before, after[i].Type)
+		if was == nil || !equality.Semantic.DeepEqual(*was, after[i]) {
+			return after[i].Type
+		}
+	}
+	return ""
 }

@@ -123,7 +123,8 @@ func podFor(p *evenkeel.ReplicaPlacement) *corev1.Pod {
 func podUID(p *evenkeel.ReplicaPlacement) types.UID {
 	generation := p.Generation
 	if p.Status.Assignment != nil {
-		if scheduled := scheduledCondition(p); scheduled != nil && scheduled.ObservedGeneration > 0 {
+		generation = 0
+		if scheduled := scheduledCondition(p); scheduled != nil {
 			generation = scheduled.ObservedGeneration
 		}
 	}

@@ -1,0 +1,70 @@
+/*
+Copyright The Evenkeel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package virtual
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+
+	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
+	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
+)
+
+// NewRecorder makes a recorder that attaches what is said about translated Pods and Nodes to the placements and
+// clusters that they stand for.
+func NewRecorder(recorder events.EventRecorder) events.EventRecorder {
+	return &eventRecorder{recorder: recorder}
+}
+
+type eventRecorder struct {
+	recorder events.EventRecorder
+}
+
+func (r *eventRecorder) Eventf(regarding, related runtime.Object, eventType, reason, action, note string, args ...any) {
+	// The scheduler passes finished text as a note, so a note without arguments is not a format.
+	if len(args) > 0 {
+		note = fmt.Sprintf(note, args...)
+	}
+	r.recorder.Eventf(hubReference(regarding), hubReference(related), eventType, reason, action, "%s", clusterWords(note))
+}
+
+// hubReference refers to the object of the hub that a translated object stands for, and returns any other as it is.
+func hubReference(obj runtime.Object) runtime.Object {
+	switch translated := obj.(type) {
+	case *corev1.Pod:
+		return &corev1.ObjectReference{
+			APIVersion:      evenkeel.GroupVersion.String(),
+			Kind:            "ReplicaPlacement",
+			Namespace:       translated.Namespace,
+			Name:            translated.Name,
+			UID:             PlacementUID(translated.UID),
+			ResourceVersion: translated.ResourceVersion,
+		}
+	case *corev1.Node:
+		return &corev1.ObjectReference{
+			APIVersion:      modelplane.GroupVersion.String(),
+			Kind:            "InferenceCluster",
+			Name:            translated.Name,
+			UID:             translated.UID,
+			ResourceVersion: translated.ResourceVersion,
+		}
+	}
+	return obj
+}
