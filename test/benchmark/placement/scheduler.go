@@ -1,0 +1,158 @@
+/*
+Copyright The Evenkeel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package placement
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+
+	"github.com/evenkeel-io/evenkeel/internal/controlplane"
+	"github.com/evenkeel-io/evenkeel/test/benchmark/harness"
+)
+
+const readyTimeout = time.Minute
+
+// scheduler is the process of the side that is measured.
+type scheduler struct {
+	*harness.Child
+	// client calls the scheduler's own port as the control plane's administrator.
+	client *http.Client
+	url    string
+}
+
+// startScheduler starts the side's scheduler with its default profile. Both sides
+// get the same arguments.
+func startScheduler(a *attempt) (*scheduler, error) {
+	kubeconfig, authority, err := writeCredentials(a)
+	if err != nil {
+		return nil, err
+	}
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	client, err := administrator(a.cp)
+	if err != nil {
+		return nil, err
+	}
+	child, err := harness.StartChild(a.folder, a.side.name()+"-scheduler", a.m.environment.Binary(a.side.binary()),
+		schedulerArgs(kubeconfig, authority, port)...)
+	if err != nil {
+		return nil, err
+	}
+	return &scheduler{Child: child, client: client, url: "https://127.0.0.1:" + strconv.Itoa(port)}, nil
+}
+
+func schedulerArgs(kubeconfig, authority string, port int) []string {
+	return []string{
+		"--kubeconfig=" + kubeconfig,
+		"--leader-elect=false",
+		// No client-side limit is reached: the API server paces both sides.
+		"--kube-api-qps=5000",
+		"--kube-api-burst=10000",
+		"--bind-address=127.0.0.1",
+		"--secure-port=" + strconv.Itoa(port),
+		// The administrator may read profiles, without a question to the API server.
+		"--client-ca-file=" + authority,
+		"--authentication-skip-lookup=true",
+	}
+}
+
+func writeCredentials(a *attempt) (kubeconfig, authority string, err error) {
+	user, groups := a.side.user()
+	config, err := a.cp.AddUser(user, groups...)
+	if err != nil {
+		return "", "", err
+	}
+	kubeconfig = filepath.Join(a.folder, "scheduler.kubeconfig")
+	if err := controlplane.WriteKubeconfig(kubeconfig, config); err != nil {
+		return "", "", err
+	}
+	authority = filepath.Join(a.folder, "ca.crt")
+	if err := os.WriteFile(authority, config.CAData, 0o600); err != nil {
+		return "", "", err
+	}
+	return kubeconfig, authority, nil
+}
+
+func administrator(cp *controlplane.ControlPlane) (*http.Client, error) {
+	config := cp.Config()
+	// The scheduler serves with a certificate that it made up.
+	config.CAData, config.Insecure = nil, true
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("create a client for the scheduler's port: %w", err)
+	}
+	return client, nil
+}
+
+// freePort returns a loopback port that nobody listens on. Somebody may take it
+// before the scheduler does; that run then fails and says so.
+func freePort() (int, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("find a free port: %w", err)
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().(*net.TCPAddr).Port, nil
+}
+
+// waitReady returns when the scheduler has all objects in its caches.
+func (s *scheduler) waitReady(ctx context.Context) error {
+	var latest error
+	err := wait.PollUntilContextTimeout(ctx, pollInterval, readyTimeout, true, func(ctx context.Context) (bool, error) {
+		if err := s.Check(); err != nil {
+			return false, err
+		}
+		_, latest = s.get(ctx, "/readyz")
+		return latest == nil, nil
+	})
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("wait until the scheduler is ready: %w; latest answer: %w; the last lines of its log:\n%s", err, latest, s.LogTail())
+}
+
+func (s *scheduler) get(ctx context.Context, path string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := s.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s: %.200s", path, response.Status, body)
+	}
+	return body, nil
+}
