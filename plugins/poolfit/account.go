@@ -1,0 +1,148 @@
+/*
+Copyright The Evenkeel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package poolfit
+
+import (
+	"math"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	fwk "k8s.io/kube-scheduler/framework"
+
+	"github.com/evenkeel-io/evenkeel/internal/placement"
+	"github.com/evenkeel-io/evenkeel/internal/virtual"
+)
+
+// account is what is known of the nodes of one cluster at one time.
+type account struct {
+	// generation of the NodeInfo and version of the replicas that it was made from.
+	generation, version int64
+	pools               *placement.Pools
+	claims              []claim
+	// free nodes by published pool: less than zero where more are claimed than published.
+	free map[string]int64
+}
+
+// account of a cluster with the Pods that the scheduler knows to be there. The result is shared and must not be changed.
+func (l *Ledger) account(nodeInfo fwk.NodeInfo) (*account, error) {
+	cluster := nodeInfo.Node().Name
+	version := l.version(cluster).Load()
+	if known, ok := l.accounts.Load(cluster); ok {
+		if a := known.(*account); a.version == version && a.generation == nodeInfo.GetGeneration() {
+			return a, nil
+		}
+	}
+	pools, err := virtual.PoolsOf(nodeInfo.Node())
+	if err != nil {
+		return nil, err
+	}
+	a := &account{generation: nodeInfo.GetGeneration(), version: version, pools: pools}
+	if err := l.charge(a, cluster, nodeInfo.GetPods()); err != nil {
+		return nil, err
+	}
+	l.accounts.Store(cluster, a)
+	return a, nil
+}
+
+// charge enters what is claimed. What a ModelReplica costs is stamped on it; its placement's Pod then adds nothing.
+func (l *Ledger) charge(a *account, cluster string, pods []fwk.PodInfo) error {
+	replicas, err := l.replicasOn(cluster)
+	if err != nil {
+		return err
+	}
+	seen := make(map[types.NamespacedName]bool, len(replicas))
+	for _, replica := range replicas {
+		name := types.NamespacedName{Namespace: replica.Namespace, Name: replica.Name}
+		seen[name] = true
+		a.claims = append(a.claims, claim{replica: name, cost: placement.ReplicaCost(&replica.Spec)})
+	}
+	var undecided []*v1.Pod
+	for _, podInfo := range pods {
+		pod := podInfo.GetPod()
+		held, ok := l.claimOf(pod, a.pools)
+		switch {
+		case !ok:
+			undecided = append(undecided, pod)
+		case !seen[held.replica]:
+			a.claims = append(a.claims, held)
+		}
+		if pod.Annotations[virtual.AnnotationAssignment] != "" {
+			l.reservations.release(pod.UID)
+		}
+	}
+	a.free = a.freeWithout(nil)
+	l.chargeUndecided(a, undecided)
+	return nil
+}
+
+// chargeUndecided enters Pods that are counted to be on the cluster and have no pools: one that is nominated to it, or
+// one whose binding has just failed. Each takes what it would be given now.
+func (l *Ledger) chargeUndecided(a *account, pods []*v1.Pod) {
+	for _, pod := range pods {
+		requirements, err := virtual.RequirementsOf(pod)
+		if err != nil {
+			continue
+		}
+		decision, _ := l.matcher.Place(requirements.Engines, a.pools, a.freeNodes)
+		if decision == nil {
+			continue
+		}
+		a.claims = append(a.claims, claim{cost: decision.Cost})
+		a.free = a.freeWithout(nil)
+	}
+}
+
+func (a *account) freeNodes(pool string) int64 {
+	return a.free[pool]
+}
+
+// freeWithout counts the free nodes by pool as if the replicas in the set were not there. Claims on a pool that is not
+// published any more are charged nowhere.
+func (a *account) freeWithout(excluded map[types.NamespacedName]bool) map[string]int64 {
+	free := publishedNodes(a.pools)
+	for i := range a.claims {
+		if !excluded[a.claims[i].replica] {
+			subtract(free, a.claims[i].cost)
+		}
+	}
+	return free
+}
+
+func publishedNodes(pools *placement.Pools) map[string]int64 {
+	names := pools.Names()
+	free := make(map[string]int64, len(names))
+	for _, name := range names {
+		free[name], _ = pools.Nodes(name)
+	}
+	return free
+}
+
+// subtract takes costs, which are not negative, from the pools that are in the map. It stops at the lowest number, since
+// one that wraps around would look like free nodes.
+func subtract(free, cost map[string]int64) {
+	for pool, nodes := range cost {
+		left, published := free[pool]
+		if !published {
+			continue
+		}
+		left -= nodes
+		if left > free[pool] {
+			left = math.MinInt64
+		}
+		free[pool] = left
+	}
+}
