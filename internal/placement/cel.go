@@ -23,6 +23,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/google/cel-go/cel"
+	resourceapi "k8s.io/api/resource/v1"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	dracel "k8s.io/dynamic-resource-allocation/cel"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
@@ -33,7 +36,7 @@ const (
 	maxShownError      = 512
 )
 
-// InvalidSelectorError tells of a device selector that does not compile. It is the only fault of a selector that its
+// InvalidSelectorError tells of a device selector that does not compile, or may cost too much to evaluate. It is the only fault of a selector that its
 // author is told of: one that fails on a device merely does not match it.
 type InvalidSelectorError struct {
 	// Engine that the selector belongs to.
@@ -85,22 +88,53 @@ func (m *Matcher) program(expression string) *program {
 	if known, ok := m.programs.get(expression); ok {
 		return known
 	}
-	// The estimated cost is not asked for, since an expensive selector is not an error: evaluation stops at the runtime
-	// limit, which is on by default, and then does not match.
-	p := &program{compiled: m.compiler.CompileCELExpression(expression, dracel.Options{DisableCostEstimation: true})}
-	if p.compiled.Error != nil {
-		p.err = errors.New(bounded(p.compiled.Error.Detail, maxShownError))
+	compiled, err := compile(m.compiler, expression)
+	if err != nil {
+		err = errors.New(bounded(err.Error(), maxShownError))
 	}
+	p := &program{compiled: compiled, err: err}
 	m.programs.put(expression, p, 1+len(expression)/expressionWeight)
 	return p
 }
 
-// matches tells whether a device satisfies the selector. Any error, and any result that is not a boolean, is a no.
-func (p *program) matches(d *device) bool {
-	if p.err != nil || d.malformed {
+// compile gives upstream's result with a program of our own in it, which differs in how it reads quantities.
+//
+// Modelplane does not estimate costs. But the API server of a workload cluster does, and refuses a claim whose selector
+// may cost too much; and the limit at run time alone does not protect the scheduler, since it is looked at after a call
+// and not within it.
+func compile(c compiler, expression string) (dracel.CompilationResult, error) {
+	result := c.CompileCELExpression(expression, dracel.Options{})
+	if result.Error != nil {
+		return result, errors.New(result.Error.Detail)
+	}
+	if result.MaxCost > resourceapi.CELSelectorExpressionMaxCost {
+		return result, fmt.Errorf("too complex: it may cost %d, and Kubernetes allows a device selector %d", result.MaxCost, resourceapi.CELSelectorExpressionMaxCost)
+	}
+	checked, issues := result.Environment.Compile(expression)
+	if err := issues.Err(); err != nil {
+		return result, err
+	}
+	var err error
+	result.Program, err = result.Environment.Program(checked,
+		cel.CostLimit(resourceapi.CELSelectorExpressionMaxCost),
+		cel.InterruptCheckFrequency(celconfig.CheckFrequency),
+		cel.CustomDecorator(boundQuantities),
+	)
+	return result, err
+}
+
+// matches tells whether a device satisfies the selector, and takes what that costs off the budget. Any error, any result
+// that is not a boolean, and a spent budget is a no.
+func (p *program) matches(d *device, budget *uint64) bool {
+	if p.err != nil || d.malformed || *budget == 0 {
 		return false
 	}
-	matched, _, err := p.compiled.DeviceMatches(context.Background(), d.input())
+	matched, details, err := p.compiled.DeviceMatches(context.Background(), d.input())
+	if details != nil {
+		if cost := details.ActualCost(); cost != nil {
+			*budget -= min(*budget, *cost)
+		}
+	}
 	return err == nil && matched
 }
 

@@ -16,6 +16,8 @@ limitations under the License.
 
 package placement
 
+import resourceapi "k8s.io/api/resource/v1"
+
 type matchKey struct {
 	member, pool fingerprint
 }
@@ -48,14 +50,18 @@ func (m *Matcher) match(wanted *member, p *pool) *match {
 // matchDevices gives each request, in order, the first device that satisfies its selectors and has enough left.
 // Modelplane's rule: a request never spans two devices and nothing is tried twice, so that a wanting request may take
 // what a later one needed. That can reject wrongly and never claims too much.
+//
+// All selectors together may cost what Kubernetes allows one of them: a hundred expensive ones on a dozen devices would
+// stop the scheduler for minutes.
 func matchDevices(requests []request, devices []device) *match {
 	found := &match{devices: make([]int, 0, len(requests))}
+	budget := uint64(resourceapi.CELSelectorExpressionMaxCost)
 	left := make([]int64, len(devices))
 	for i := range devices {
 		left[i] = devices[i].count
 	}
 	for i := range requests {
-		chosen := firstDevice(&requests[i], devices, left)
+		chosen := firstDevice(&requests[i], devices, left, &budget)
 		if chosen < 0 {
 			return found
 		}
@@ -69,18 +75,18 @@ func matchDevices(requests []request, devices []device) *match {
 	return found
 }
 
-func firstDevice(wanted *request, devices []device, left []int64) int {
+func firstDevice(wanted *request, devices []device, left []int64, budget *uint64) int {
 	for i := range devices {
-		if left[i] >= wanted.count && wanted.selects(&devices[i]) {
+		if left[i] >= wanted.count && wanted.selects(&devices[i], budget) {
 			return i
 		}
 	}
 	return -1
 }
 
-func (r *request) selects(d *device) bool {
+func (r *request) selects(d *device, budget *uint64) bool {
 	for _, p := range r.programs {
-		if !p.matches(d) {
+		if !p.matches(d, budget) {
 			return false
 		}
 	}

@@ -113,7 +113,7 @@ func prepareDevice(published *modelplane.Device) device {
 		}
 	}
 	for name, capacity := range published.Capacity {
-		quantity, err := resource.ParseQuantity(capacity.Value)
+		quantity, err := parseQuantity(capacity.Value)
 		d.malformed = d.malformed || err != nil
 		if !shadowed(name, d.driver, published.Capacity) {
 			d.capacity[resourceapi.QualifiedName(name)] = quantity
