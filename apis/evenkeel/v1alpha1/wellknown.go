@@ -28,6 +28,13 @@ const (
 	AnnotationPriorityClass = "evenkeel.io/priority-class"
 )
 
+// LabelDeployment of a ReplicaPlacement names the ModelDeployment that it belongs to.
+const LabelDeployment = "evenkeel.io/deployment"
+
+// AnnotationRejectedClusters of a ReplicaPlacement lists, with commas, the excluded clusters for which the API server
+// refused the slot's ModelReplica. They are tried again after a while.
+const AnnotationRejectedClusters = "evenkeel.io/rejected-clusters"
+
 // Condition types of a ReplicaPlacement.
 const (
 	// ConditionScheduled tells whether the placement has a cluster. Written by the hub scheduler.
@@ -38,6 +45,46 @@ const (
 	ConditionDisruptionTarget = "DisruptionTarget"
 	// ConditionMoved tells that the placement is over: its replica is gone.
 	ConditionMoved = "Moved"
+	// ConditionReplicaRejected tells that the placement's ModelReplica could not be created, and why.
+	ConditionReplicaRejected = "ReplicaRejected"
+)
+
+// Reasons of the condition Ready of a ReplicaPlacement.
+const (
+	// ReasonReplicaReady is a replica that is ready.
+	ReasonReplicaReady = "ReplicaReady"
+	// ReasonReplicaNotReady is a replica that still loads, or has stopped to serve.
+	ReasonReplicaNotReady = "ReplicaNotReady"
+	// ReasonReplicaTerminating is a replica that is being deleted.
+	ReasonReplicaTerminating = "ReplicaTerminating"
+	// ReasonReplicaGone is a replica that is not there any more.
+	ReasonReplicaGone = "ReplicaGone"
+)
+
+// Reasons of the condition ReplicaRejected.
+const (
+	// ReasonRefused is a ModelReplica that the API server refused.
+	ReasonRefused = "Refused"
+	// ReasonNameTaken is a ModelReplica's name that another owner's object has.
+	ReasonNameTaken = "NameTaken"
+)
+
+// Steps of a move, in their order.
+const (
+	// StepWaiting waits for its turn.
+	StepWaiting = "Waiting"
+	// StepPlacing waits for the scheduler's verdict on the replacement.
+	StepPlacing = "Placing"
+	// StepUnplaceable has no destination for the time being.
+	StepUnplaceable = "Unplaceable"
+	// StepDeleting waits for the replica to be gone.
+	StepDeleting = "Deleting"
+	// StepLoading waits for the replacement to be ready.
+	StepLoading = "Loading"
+	// StepMoved is a placement whose replica is gone.
+	StepMoved = "Moved"
+	// StepServing is the end of the move: the replacement is ready.
+	StepServing = "Serving"
 )
 
 // Reasons of the condition Scheduled.

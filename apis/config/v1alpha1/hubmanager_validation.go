@@ -1,0 +1,139 @@
+/*
+Copyright The Evenkeel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+import (
+	"fmt"
+	"net"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+const maxConcurrentReconciles = 1000
+
+// DecodeHubManagerConfiguration reads the manager's file; no bytes give the defaults. The result is defaulted and valid;
+// an error names the field.
+func DecodeHubManagerConfiguration(data []byte) (*HubManagerConfiguration, error) {
+	c := &HubManagerConfiguration{}
+	if len(data) > 0 {
+		if err := Decode(data, c); err != nil {
+			return nil, fmt.Errorf("decode HubManagerConfiguration: %w", err)
+		}
+	}
+	SetDefaultsHubManagerConfiguration(c)
+	if err := ValidateHubManagerConfiguration(c).ToAggregate(); err != nil {
+		return nil, fmt.Errorf("invalid HubManagerConfiguration: %w", err)
+	}
+	return c, nil
+}
+
+// ValidateHubManagerConfiguration tells which fields of a defaulted configuration have values that they cannot have.
+func ValidateHubManagerConfiguration(c *HubManagerConfiguration) field.ErrorList {
+	var errs field.ErrorList
+	connection := field.NewPath("clientConnection")
+	if *c.ClientConnection.QPS == 0 {
+		errs = append(errs, field.Invalid(connection.Child("qps"), *c.ClientConnection.QPS, "must not be 0; a negative number means no limit"))
+	}
+	errs = append(errs, atLeast(connection.Child("burst"), *c.ClientConnection.Burst, 1)...)
+	errs = append(errs, validateAddress(field.NewPath("healthBindAddress"), c.HealthBindAddress)...)
+	errs = append(errs, validateAddress(field.NewPath("metricsBindAddress"), c.MetricsBindAddress)...)
+	errs = append(errs, validateLeaderElection(field.NewPath("leaderElection"), &c.LeaderElection)...)
+	return append(errs, validateModelDeploymentController(field.NewPath("modelDeployments"), &c.ModelDeployments)...)
+}
+
+func validateAddress(path *field.Path, address string) field.ErrorList {
+	if address == "0" {
+		return nil
+	}
+	if _, port, err := net.SplitHostPort(address); err != nil {
+		return field.ErrorList{field.Invalid(path, address, "must be host:port, :port, or 0 to serve nothing")}
+	} else if _, err := net.LookupPort("tcp", port); err != nil {
+		return field.ErrorList{field.Invalid(path, address, "must end in a port from 0 to 65535")}
+	}
+	return nil
+}
+
+func validateLeaderElection(path *field.Path, e *LeaderElection) field.ErrorList {
+	var errs field.ErrorList
+	for _, message := range validation.IsDNS1123Label(e.ResourceNamespace) {
+		errs = append(errs, field.Invalid(path.Child("resourceNamespace"), e.ResourceNamespace, message))
+	}
+	for _, message := range validation.IsDNS1123Subdomain(e.ResourceName) {
+		errs = append(errs, field.Invalid(path.Child("resourceName"), e.ResourceName, message))
+	}
+	if e.RetryPeriod.Duration <= 0 {
+		errs = append(errs, field.Invalid(path.Child("retryPeriod"), e.RetryPeriod.String(), "must be positive"))
+	}
+	if e.RenewDeadline.Duration <= e.RetryPeriod.Duration {
+		errs = append(errs, field.Invalid(path.Child("renewDeadline"), e.RenewDeadline.String(),
+			fmt.Sprintf("must be longer than retryPeriod, which is %s", e.RetryPeriod.Duration)))
+	}
+	if e.LeaseDuration.Duration <= e.RenewDeadline.Duration {
+		errs = append(errs, field.Invalid(path.Child("leaseDuration"), e.LeaseDuration.String(),
+			fmt.Sprintf("must be longer than renewDeadline, which is %s", e.RenewDeadline.Duration)))
+	}
+	return errs
+}
+
+func validateModelDeploymentController(path *field.Path, c *ModelDeploymentController) field.ErrorList {
+	errs := validateNames(path.Child("schedulerNames"), c.SchedulerNames)
+	if len(c.SchedulerNames) == 0 {
+		errs = append(errs, field.Required(path.Child("schedulerNames"), "without one the manager would do nothing; leave the field out for the default"))
+	}
+	errs = append(errs, validateNames(path.Child("ownCompositions"), c.OwnCompositions)...)
+	errs = append(errs, atLeast(path.Child("maxConcurrentReconciles"), *c.MaxConcurrentReconciles, 1)...)
+	if n := *c.MaxConcurrentReconciles; n > maxConcurrentReconciles {
+		errs = append(errs, field.Invalid(path.Child("maxConcurrentReconciles"), n, fmt.Sprintf("must be at most %d", maxConcurrentReconciles)))
+	}
+	errs = append(errs, atLeast(path.Child("historyLimit"), *c.HistoryLimit, 0)...)
+	errs = append(errs, notNegative(path.Child("settleTime"), c.SettleTime)...)
+	errs = append(errs, notNegative(path.Child("readyTimeout"), c.ReadyTimeout)...)
+	errs = append(errs, notNegative(path.Child("ttlAfterFinished"), c.TTLAfterFinished)...)
+	return append(errs, notNegative(path.Child("verdictTimeout"), c.VerdictTimeout)...)
+}
+
+func validateNames(path *field.Path, names []string) field.ErrorList {
+	var errs field.ErrorList
+	seen := sets.New[string]()
+	for i, name := range names {
+		for _, message := range validation.IsDNS1123Subdomain(name) {
+			errs = append(errs, field.Invalid(path.Index(i), name, message))
+		}
+		if seen.Has(name) {
+			errs = append(errs, field.Duplicate(path.Index(i), name))
+		}
+		seen.Insert(name)
+	}
+	return errs
+}
+
+func atLeast(path *field.Path, n, least int32) field.ErrorList {
+	if n >= least {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, n, fmt.Sprintf("must be at least %d", least))}
+}
+
+func notNegative(path *field.Path, d *metav1.Duration) field.ErrorList {
+	if d.Duration >= 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, d.Duration.String(), "must not be negative")}
+}

@@ -1,0 +1,113 @@
+/*
+Copyright The Evenkeel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	configapi "github.com/evenkeel-io/evenkeel/apis/config/v1alpha1"
+	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
+	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
+	"github.com/evenkeel-io/evenkeel/controllers/modeldeployment"
+	"github.com/evenkeel-io/evenkeel/internal/replicas"
+)
+
+// shutdownTimeout bounds how long running reconciles may take to finish before the lease is released.
+const shutdownTimeout = 15 * time.Second
+
+func newScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		schedulingv1.AddToScheme, modelplane.AddToScheme, evenkeel.AddToScheme,
+	} {
+		utilruntime.Must(add(scheme))
+	}
+	return scheme
+}
+
+func run(ctx context.Context, connection *rest.Config, config *configapi.HubManagerConfiguration) error {
+	timeout := shutdownTimeout
+	election := &config.LeaderElection
+	mgr, err := ctrl.NewManager(connection, ctrl.Options{
+		Scheme:                        newScheme(),
+		HealthProbeBindAddress:        config.HealthBindAddress,
+		Metrics:                       metricsserver.Options{BindAddress: config.MetricsBindAddress},
+		LeaderElection:                *election.LeaderElect,
+		LeaderElectionID:              election.ResourceName,
+		LeaderElectionNamespace:       election.ResourceNamespace,
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 &election.LeaseDuration.Duration,
+		RenewDeadline:                 &election.RenewDeadline.Duration,
+		RetryPeriod:                   &election.RetryPeriod.Duration,
+		GracefulShutdownTimeout:       &timeout,
+	})
+	if err != nil {
+		return fmt.Errorf("create the manager: %w", err)
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	if err := setupModelDeployments(ctx, mgr, &config.ModelDeployments); err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
+
+// setupModelDeployments registers the controller if the hub serves the kinds that it needs.
+func setupModelDeployments(ctx context.Context, mgr ctrl.Manager, config *configapi.ModelDeploymentController) error {
+	missing, err := notServed(mgr.GetConfig(),
+		modelplane.Resource("modeldeployments"), modelplane.Resource("modelreplicas"), modelplane.Resource("modelendpoints"),
+		modelplane.Resource("inferenceclusters"), evenkeel.Resource("replicaplacements"))
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		mgr.GetLogger().Info("The hub does not serve all that ModelDeployments need: leaving them alone. Install what is missing and restart",
+			"controller", modeldeployment.Name, "missing", missing)
+		return nil
+	}
+	withoutCaches, err := notServed(mgr.GetConfig(), modelplane.Resource("modelcaches"))
+	if err != nil {
+		return err
+	}
+	options := modeldeployment.Options{
+		SchedulerNames:          config.SchedulerNames,
+		OwnCompositions:         config.OwnCompositions,
+		MaxConcurrentReconciles: int(*config.MaxConcurrentReconciles),
+		Policy:                  replicas.DefaultPolicy(),
+		Settings:                replicas.DefaultSettings(),
+	}
+	options.Policy.ReadyTimeout = config.ReadyTimeout.Duration
+	options.Settings.SettleTime = config.SettleTime.Duration
+	options.Settings.HistoryTTL = config.TTLAfterFinished.Duration
+	options.Settings.HistoryLimit = int(*config.HistoryLimit)
+	options.Settings.VerdictTimeout = config.VerdictTimeout.Duration
+	return modeldeployment.Setup(ctx, mgr, options, len(withoutCaches) == 0)
+}

@@ -1,0 +1,69 @@
+/*
+Copyright The Evenkeel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package modeldeployment
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
+	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
+	"github.com/evenkeel-io/evenkeel/internal/replicas"
+)
+
+// eventAction says in events what the controller does about them.
+const eventAction = "KeepReplicas"
+
+func (r *Reconciler) emit(d *modelplane.ModelDeployment, list []replicas.Event) {
+	for _, e := range list {
+		eventType := corev1.EventTypeNormal
+		if e.Warning {
+			eventType = corev1.EventTypeWarning
+		}
+		r.record(d, e.Placement, eventType, e.Reason, e.Message)
+		r.gauges.observe(e)
+	}
+}
+
+// warn reports on the deployment and, if given, on the placement.
+func (r *Reconciler) warn(d *modelplane.ModelDeployment, p *evenkeel.ReplicaPlacement, reason, message string) {
+	r.record(d, nil, corev1.EventTypeWarning, reason, message)
+	if p != nil {
+		r.record(d, p, corev1.EventTypeWarning, reason, message)
+	}
+}
+
+func (r *Reconciler) record(d *modelplane.ModelDeployment, p *evenkeel.ReplicaPlacement, eventType, reason, message string) {
+	var regarding, related runtime.Object = d, nil
+	if p != nil {
+		regarding, related = p, d
+	}
+	r.Recorder.Eventf(regarding, related, eventType, reason, eventAction, "%s", bounded(message))
+}
+
+// bounded keeps a message within what an event holds.
+func bounded(message string) string {
+	const limit = 1000
+	if len(message) <= limit {
+		return message
+	}
+	cut := limit
+	for cut > 0 && message[cut]&0xC0 == 0x80 {
+		cut--
+	}
+	return message[:cut] + "..."
+}

@@ -1,0 +1,216 @@
+/*
+Copyright The Evenkeel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package modeldeployment
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
+	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
+	"github.com/evenkeel-io/evenkeel/internal/replicas"
+)
+
+// updateReplica brings a replica to what is wanted by a merge patch, on exactly the observed resourceVersion. Unlike
+// server-side apply this also takes away entries that somebody else has put into the lists, and unlike an update it
+// leaves alone what the replica's other keeper, Crossplane, has in it.
+func (r *Reconciler) updateReplica(ctx context.Context, d *modelplane.ModelDeployment, a replicas.UpdateReplica) error {
+	if a.Drifted {
+		r.warn(d, a.Placement, replicas.EventDrifted, fmt.Sprintf(
+			"ModelReplica %s was edited by somebody else and is brought back: %s. Edit the deployment's template instead",
+			a.Replica.Name, strings.Join(a.Fields, ", ")))
+	}
+	spec := a.Replica.Spec
+	err := r.mergePatch(ctx, a.Observed, a.Replica, map[string]any{
+		"clusterName":   spec.ClusterName,
+		"modelCacheRef": spec.ModelCacheRef,
+		"serving":       spec.Serving,
+		"engines":       spec.Engines,
+	})
+	if refused(err) {
+		r.warn(d, a.Placement, replicas.EventRejected, fmt.Sprintf("The API server refuses the change of replica %s: %s", a.Replica.Name, bounded(err.Error())))
+	}
+	return err
+}
+
+func (r *Reconciler) applyEndpoint(ctx context.Context, a replicas.ApplyEndpoint) error {
+	if a.Observed == nil {
+		return r.Client.Create(ctx, a.Endpoint.DeepCopy(), client.FieldOwner(FieldManager))
+	}
+	return r.mergePatch(ctx, a.Observed, a.Endpoint, map[string]any{
+		"url":         a.Endpoint.Spec.URL,
+		"rewritePath": a.Endpoint.Spec.RewritePath,
+	})
+}
+
+func (r *Reconciler) mergePatch(ctx context.Context, observed, want client.Object, spec map[string]any) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{
+			"uid":             observed.GetUID(),
+			"resourceVersion": observed.GetResourceVersion(),
+			"labels":          mergedLabels(observed, want),
+			"annotations":     want.GetAnnotations(),
+			"ownerReferences": mergedOwners(observed, want),
+		},
+		"spec": spec,
+	})
+	if err != nil {
+		return err
+	}
+	target := observed.DeepCopyObject().(client.Object)
+	return r.Client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(FieldManager))
+}
+
+// mergedLabels sets the wanted labels and takes away those that an earlier template had put there.
+func mergedLabels(observed, want client.Object) map[string]any {
+	labels := map[string]any{}
+	for _, key := range ownedLabels(observed) {
+		if _, found := observed.GetLabels()[key]; found {
+			labels[key] = nil
+		}
+	}
+	for key, value := range want.GetLabels() {
+		labels[key] = value
+	}
+	return labels
+}
+
+// ownedLabels gives the label keys that this controller has set, as the API server keeps them.
+func ownedLabels(o client.Object) []string {
+	var keys []string
+	for _, entry := range o.GetManagedFields() {
+		if entry.Manager != FieldManager || entry.FieldsV1 == nil || entry.Subresource != "" {
+			continue
+		}
+		var fields struct {
+			Metadata struct {
+				Labels map[string]any `json:"f:labels"`
+			} `json:"f:metadata"`
+		}
+		if json.Unmarshal(entry.FieldsV1.Raw, &fields) != nil {
+			continue
+		}
+		for field := range fields.Metadata.Labels {
+			if key, found := strings.CutPrefix(field, "f:"); found {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
+// mergedOwners makes the deployment the controller and keeps other owners that are none.
+func mergedOwners(observed, want client.Object) []metav1.OwnerReference {
+	owners := want.GetOwnerReferences()
+	for _, owner := range observed.GetOwnerReferences() {
+		if owner.UID != owners[0].UID {
+			owners = append(owners, owner)
+		}
+	}
+	return owners
+}
+
+// setPlacementStatus makes the manager's part of a placement's status exactly this; the scheduler's part is not
+// touched.
+func (r *Reconciler) setPlacementStatus(ctx context.Context, p *evenkeel.ReplicaPlacement, conditions []metav1.Condition, move *evenkeel.Move) error {
+	status := map[string]any{}
+	if err := putConditions(status, conditions); err != nil {
+		return err
+	}
+	if move != nil {
+		m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(move)
+		if err != nil {
+			return err
+		}
+		status["move"] = m
+	}
+	return r.applyStatusFields(ctx, p, evenkeel.GroupVersion.String(), "ReplicaPlacement", status)
+}
+
+// applyStatus makes the deployment say how it stands, if it does not already.
+func (r *Reconciler) applyStatus(ctx context.Context, d *modelplane.ModelDeployment, want replicas.DeploymentStatus) error {
+	if sameStatus(&d.Status, want) {
+		return nil
+	}
+	status := map[string]any{
+		"replicas": map[string]any{"total": int64(want.Total), "ready": int64(want.Ready)},
+	}
+	if err := putConditions(status, want.Conditions); err != nil {
+		return err
+	}
+	if err := r.applyStatusFields(ctx, d, modelplane.GroupVersion.String(), "ModelDeployment", status); err != nil {
+		return stale(fmt.Errorf("write the deployment's status: %w", err))
+	}
+	return nil
+}
+
+func sameStatus(have *modelplane.ModelDeploymentStatus, want replicas.DeploymentStatus) bool {
+	if have.Replicas == nil || have.Replicas.Total != want.Total || have.Replicas.Ready != want.Ready {
+		return false
+	}
+	byType := map[string]metav1.Condition{}
+	for _, c := range have.Conditions {
+		byType[c.Type] = c
+	}
+	for _, c := range want.Conditions {
+		old, found := byType[c.Type]
+		if !found || old.Status != c.Status || old.Reason != c.Reason || old.Message != c.Message || old.ObservedGeneration != c.ObservedGeneration {
+			return false
+		}
+	}
+	return true
+}
+
+func putConditions(status map[string]any, conditions []metav1.Condition) error {
+	list := make([]any, 0, len(conditions))
+	for i := range conditions {
+		c, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&conditions[i])
+		if err != nil {
+			return err
+		}
+		list = append(list, c)
+	}
+	if len(list) > 0 {
+		status["conditions"] = list
+	}
+	return nil
+}
+
+func (r *Reconciler) applyStatusFields(ctx context.Context, o client.Object, apiVersion, kind string, status map[string]any) error {
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": apiVersion,
+		"kind":       kind,
+		"metadata": map[string]any{
+			"namespace": o.GetNamespace(),
+			"name":      o.GetName(),
+			"uid":       string(o.GetUID()),
+		},
+	}}
+	if len(status) > 0 {
+		u.Object["status"] = maps.Clone(status)
+	}
+	return r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldManager), client.ForceOwnership)
+}

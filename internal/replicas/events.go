@@ -1,0 +1,120 @@
+/*
+Copyright The Evenkeel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package replicas
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
+	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
+)
+
+// Reasons of events.
+const (
+	EventLeaving       = "ReplicaLeaving"
+	EventDeleted       = "ReplicaDeleted"
+	EventScaledDown    = "ReplicaScaledDown"
+	EventMoved         = "ReplicaMoved"
+	EventUnplaceable   = "ReplicaUnplaceable"
+	EventRejected      = "ReplicaRejected"
+	EventDrifted       = "ReplicaDrifted"
+	EventScheduled     = "ReplicasScheduled"
+	EventFailedPlacing = "FailedScheduling"
+)
+
+func (s *state) event(warning bool, reason, message string) {
+	s.result.Events = append(s.result.Events, Event{Warning: warning, Reason: reason, Message: message})
+}
+
+func (s *state) eventBoth(u *unit, warning bool, reason, message string) {
+	s.event(warning, reason, message)
+	s.result.Events = append(s.result.Events, Event{Placement: u.placement, Warning: warning, Reason: reason, Message: message})
+}
+
+// tell reports what this pass is the first to write about a placement.
+func (s *state) tell(u *unit, move *evenkeel.Move) {
+	if u.leaving() && !u.committed() && u.replica != nil || u.gone() && !u.committed() {
+		s.tellLeaving(u)
+	}
+	arrived := move != nil && move.Step == evenkeel.StepServing && !u.leaving()
+	if written := u.placement.Status.Move; arrived && (written == nil || written.Step != evenkeel.StepServing) {
+		s.eventBoth(u, false, EventMoved, fmt.Sprintf("replica %s serves on %s, moved from %s: %s", u.name, move.To, move.From, move.Cause))
+	}
+	if next := u.slot.successor(u); u.over && (next == nil || next.unplaceable()) {
+		s.eventBoth(u, true, EventUnplaceable, fmt.Sprintf("replica %s %s", u.name, movedMessage(u)))
+	}
+	if u.nameTaken && u.rejected() == nil {
+		s.eventBoth(u, true, EventRejected, fmt.Sprintf("the name %s of the replica for %s/%d belongs to a ModelReplica that is not the deployment's; trying another",
+			u.name, u.clusterName(), u.index()))
+	}
+}
+
+func (s *state) tellLeaving(u *unit) {
+	switch u.cause.reason {
+	case evenkeel.CauseScaleDown:
+		s.event(false, EventScaledDown, fmt.Sprintf("deleting replica %s on %s: %s", u.name, u.clusterName(), u.cause.message))
+	case evenkeel.CauseReplicaDeleted:
+		s.event(true, EventDeleted, u.cause.message)
+	default:
+		s.eventBoth(u, false, EventLeaving, fmt.Sprintf("replica %s must leave %s: %s", u.name, u.clusterName(), u.cause.message))
+	}
+}
+
+// tellStatus reports what this pass is the first to write about the deployment as a whole.
+func (s *state) tellStatus(scheduled metav1.Condition, placed []*unit) {
+	old := conditionOf(s.Deployment.Status.Conditions, modelplane.ConditionReplicasScheduled)
+	switch {
+	case scheduled.Status == metav1.ConditionTrue || scheduled.Reason == ReasonInsufficientCapacity && len(placed) > 0:
+		if old.Reason == ReasonScheduling {
+			s.event(false, EventScheduled, scheduledEvent(placed))
+		}
+	case old.Reason == scheduled.Reason && old.Message == scheduled.Message:
+	case scheduled.Reason == ReasonNoClusters && old.Reason != ReasonNoClusters:
+		s.event(true, ReasonNoClusters, "No InferenceClusters found")
+	case scheduled.Reason == ReasonInvalidNodeSelector, scheduled.Reason == ReasonPriorityClassNotFound, scheduled.Reason == ReasonInvalidName:
+		s.event(true, scheduled.Reason, scheduled.Message)
+	}
+	if scheduled.Reason == ReasonInsufficientCapacity && (old.Reason != scheduled.Reason || shortfall(old.Message) != shortfall(scheduled.Message)) {
+		s.event(true, EventFailedPlacing, scheduled.Message)
+	}
+}
+
+func scheduledEvent(placed []*unit) string {
+	clusters := map[string]bool{}
+	for _, u := range placed {
+		clusters[u.clusterName()] = true
+	}
+	return fmt.Sprintf("Scheduled %d replicas across %d clusters: %s", len(placed), len(clusters), strings.Join(sortedKeys(clusters), ", "))
+}
+
+// shortfall is the part of a message that says how many are missing; the rest changes with every free node.
+func shortfall(message string) string {
+	counts, _, _ := strings.Cut(message, " replicas scheduled")
+	return counts
+}
+
+func conditionOf(conditions []metav1.Condition, conditionType string) metav1.Condition {
+	for _, c := range conditions {
+		if c.Type == conditionType {
+			return c
+		}
+	}
+	return metav1.Condition{}
+}

@@ -1,0 +1,96 @@
+/*
+Copyright The Evenkeel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package replicas
+
+import (
+	"fmt"
+	"slices"
+
+	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
+)
+
+// slot is one wanted replica: the placement that has it, those that it moves away from, and the one it moves to.
+type slot struct {
+	number int32
+	// units by attempt.
+	units []*unit
+	// lastAttempt of all placements with this number that exist, whoever owns them.
+	lastAttempt int32
+	// victim tells that the slot is one more than wanted.
+	victim bool
+}
+
+// last is the newest attempt.
+func (s *slot) last() *unit {
+	if len(s.units) == 0 {
+		return nil
+	}
+	return s.units[len(s.units)-1]
+}
+
+// keeper is the first unit that may stay where it is; those after it are not needed.
+func (s *slot) keeper() *unit {
+	for _, u := range s.units {
+		if u.staying() {
+			return u
+		}
+	}
+	return nil
+}
+
+// holder is the first unit whose replica is alive and must leave, for another one to take its place.
+func (s *slot) holder() *unit {
+	for _, u := range s.units {
+		switch {
+		case u.staying():
+			return nil
+		case u.alive() && u.leaving():
+			return u
+		}
+	}
+	return nil
+}
+
+// serving tells that a replica of the slot serves.
+func (s *slot) serving() bool { return slices.ContainsFunc(s.units, (*unit).ready) }
+
+// vacated tells that nothing is left of the slot but replicas on their way out because fewer were wanted.
+func (s *slot) vacated() bool {
+	return !slices.ContainsFunc(s.units, func(u *unit) bool {
+		return u.cause == nil || u.cause.reason != evenkeel.CauseScaleDown || u.alive()
+	})
+}
+
+// before gives the units ahead of u.
+func (s *slot) before(u *unit) []*unit { return s.units[:slices.Index(s.units, u)] }
+
+// after gives the units behind u.
+func (s *slot) after(u *unit) []*unit { return s.units[slices.Index(s.units, u)+1:] }
+
+// successor is the newest attempt behind u, nil if u is the newest.
+func (s *slot) successor(u *unit) *unit {
+	if last := s.last(); last != u {
+		return last
+	}
+	return nil
+}
+
+// PlacementName is the name of a deployment's placement. No two deployments can come to the same name: the last two
+// numbers are slot and attempt, and what is before them is the deployment.
+func PlacementName(deployment string, slot, attempt int32) string {
+	return fmt.Sprintf("%s-%d-%d", deployment, slot, attempt)
+}
