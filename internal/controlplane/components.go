@@ -24,18 +24,20 @@ import "fmt"
 const (
 	controllerManagerUser = "system:kube-controller-manager"
 	schedulerUser         = "system:kube-scheduler"
+	proxyUser             = "front-proxy-client"
 )
 
 // etcdArgs is a single member that clients and peers reach only through sockets in
 // the control plane's folder. The advertised URL is required, must be TCP and is
-// used by nobody.
+// used by nobody. etcd ignores the path of a peer URL and takes its host for a file
+// name, so it has to run in the folder.
 func etcdArgs(f files) []string {
 	return []string{
 		"--name=evenkeel",
 		"--data-dir=" + f.etcdData(),
 		"--listen-client-urls=unix://" + f.etcdSocket(),
 		"--listen-client-http-urls=unix://" + f.etcdHTTPSocket(),
-		"--listen-peer-urls=unix://" + f.etcdPeerSocket(),
+		"--listen-peer-urls=unix://peer.sock",
 		"--advertise-client-urls=http://127.0.0.1:2379",
 		"--log-level=warn",
 		// The data need not survive a crash of the machine. A killed etcd loses
@@ -54,6 +56,15 @@ func apiServerArgs(f files, port int, options *Options) []string {
 		// "kubernetes" cannot be published.
 		"--endpoint-reconciler-type=none",
 		"--client-ca-file=" + f.authority(),
+		// The aggregation layer. Without it, the other components fill their logs
+		// with errors about its missing authority.
+		"--requestheader-client-ca-file=" + f.proxyAuthority(),
+		"--requestheader-allowed-names=" + proxyUser,
+		"--requestheader-username-headers=X-Remote-User",
+		"--requestheader-group-headers=X-Remote-Group",
+		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+		"--proxy-client-cert-file=" + f.proxyClient(),
+		"--proxy-client-key-file=" + f.proxyClientKey(),
 		"--authorization-mode=RBAC",
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file=" + f.serviceAccountKey(),

@@ -166,6 +166,8 @@ func (cp *ControlPlane) prepareProcesses() {
 			line:      cp.line,
 		}
 	}
+	// The others run in this process's directory, for relative paths in Options.
+	cp.processes[Etcd].dir = f.dir
 }
 
 // BinDir returns the folder of the components' binaries; kubectl is there too.

@@ -41,12 +41,14 @@ func (f files) lock() string              { return filepath.Join(f.dir, "lock") 
 func (f files) etcdData() string          { return filepath.Join(f.dir, "etcd") }
 func (f files) etcdSocket() string        { return filepath.Join(f.dir, "etcd.sock") }
 func (f files) etcdHTTPSocket() string    { return filepath.Join(f.dir, "http.sock") }
-func (f files) etcdPeerSocket() string    { return filepath.Join(f.dir, "peer.sock") }
 func (f files) pki() string               { return filepath.Join(f.dir, "pki") }
 func (f files) authority() string         { return filepath.Join(f.pki(), "ca.crt") }
 func (f files) authorityKey() string      { return filepath.Join(f.pki(), "ca.key") }
 func (f files) serving() string           { return filepath.Join(f.pki(), "serving.crt") }
 func (f files) servingKey() string        { return filepath.Join(f.pki(), "serving.key") }
+func (f files) proxyAuthority() string    { return filepath.Join(f.pki(), "front-proxy-ca.crt") }
+func (f files) proxyClient() string       { return filepath.Join(f.pki(), "front-proxy.crt") }
+func (f files) proxyClientKey() string    { return filepath.Join(f.pki(), "front-proxy.key") }
 func (f files) serviceAccountKey() string { return filepath.Join(f.pki(), "service-account.key") }
 func (f files) adminKubeconfig() string   { return filepath.Join(f.dir, "kubeconfig") }
 func (f files) auditPolicy() string       { return filepath.Join(f.dir, "audit-policy.json") }

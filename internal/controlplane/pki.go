@@ -127,8 +127,10 @@ func newKey() (*ecdsa.PrivateKey, error) {
 	return key, nil
 }
 
-// writePKI writes what the components read: the authority, one serving
-// certificate for all of them, and the key that signs service account tokens.
+// writePKI writes what the components read: the authority, one serving certificate
+// for all of them, the aggregation layer's client with an authority of its own (or
+// every user's certificate could impersonate others), and the key that signs
+// service account tokens.
 func (a *authority) writePKI(f files) error {
 	serving, err := a.issueServing()
 	if err != nil {
@@ -137,6 +139,14 @@ func (a *authority) writePKI(f files) error {
 	authorityKeyPEM, err := keyutil.MarshalPrivateKeyToPEM(a.key)
 	if err != nil {
 		return fmt.Errorf("encode the certificate authority's key: %w", err)
+	}
+	proxyAuthority, err := newAuthority()
+	if err != nil {
+		return err
+	}
+	proxyClient, err := proxyAuthority.issueClient(proxyUser, nil)
+	if err != nil {
+		return err
 	}
 	serviceAccountKey, err := newKey()
 	if err != nil {
@@ -151,6 +161,9 @@ func (a *authority) writePKI(f files) error {
 		f.authorityKey():      authorityKeyPEM,
 		f.serving():           serving.certificatePEM,
 		f.servingKey():        serving.keyPEM,
+		f.proxyAuthority():    proxyAuthority.certificatePEM,
+		f.proxyClient():       proxyClient.certificatePEM,
+		f.proxyClientKey():    proxyClient.keyPEM,
 		f.serviceAccountKey(): serviceAccountKeyPEM,
 	} {
 		if err := os.WriteFile(path, content, ownerOnly); err != nil {

@@ -34,6 +34,7 @@ type process struct {
 	component Component
 	binary    string
 	args      []string
+	dir       string // working directory; empty means this process's own
 	logPath   string
 	line      *lifeline.Lifeline
 
@@ -56,6 +57,7 @@ func (p *process) start() error {
 	}
 	defer func() { _ = log.Close() }() // the child has its own copy
 	cmd := exec.Command(p.binary, p.args...)
+	cmd.Dir = p.dir
 	cmd.Stdout, cmd.Stderr = log, log
 	// Its own process group, so that Ctrl-C in a terminal reaches only the parent,
 	// which then stops the components in order.
