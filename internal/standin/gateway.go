@@ -32,8 +32,8 @@ import (
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 )
 
-// dialTimeout bounds the connection to a cluster's gateway, which may be an address
-// that nobody answers at.
+// dialTimeout bounds the set-up of a connection: a cluster's gateway may be an
+// address that nobody answers at.
 const dialTimeout = 2 * time.Second
 
 // gateway serves the routes of ModelServices under /<namespace>/<service>/, as the

@@ -20,10 +20,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/connrotation"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/config"
@@ -38,6 +39,7 @@ const disabled = "0"
 // StandIn stands in for Modelplane's composer on one hub.
 type StandIn struct {
 	manager  ctrl.Manager
+	dialer   *connrotation.Dialer
 	gateway  *gateway
 	clusters *clusterGateways
 	counts   *counter
@@ -58,11 +60,12 @@ func New(cfg *rest.Config, options Options) (*StandIn, error) {
 }
 
 func assemble(cfg *rest.Config, options Options) (*StandIn, error) {
-	manager, err := newManager(cfg, options)
+	dialer := connrotation.NewDialer((&net.Dialer{Timeout: dialTimeout}).DialContext)
+	manager, err := newManager(cfg, dialer, options)
 	if err != nil {
 		return nil, err
 	}
-	s := &StandIn{manager: manager, counts: &counter{}}
+	s := &StandIn{manager: manager, dialer: dialer, counts: &counter{}}
 	routes := newRouteTable()
 	s.clusters = newClusterGateways(manager.GetClient())
 	if s.gateway, err = openGateway(manager.GetClient(), routes, s.counts); err != nil {
@@ -74,12 +77,15 @@ func assemble(cfg *rest.Config, options Options) (*StandIn, error) {
 	return s, nil
 }
 
-func newManager(cfg *rest.Config, options Options) (ctrl.Manager, error) {
+func newManager(cfg *rest.Config, dialer *connrotation.Dialer, options Options) (ctrl.Manager, error) {
 	scheme := runtime.NewScheme()
 	if err := modelplane.AddToScheme(scheme); err != nil {
 		return nil, err
 	}
 	cfg = rest.AddUserAgent(rest.CopyConfig(cfg), UserAgent)
+	// Connections of its own, which Run can close: client-go would share them with
+	// everybody in this process and keep them.
+	cfg.Dial = dialer.DialContext
 	if cfg.QPS == 0 {
 		cfg.QPS = -1 // what is measured must not be this client's own limit
 	}
@@ -125,7 +131,7 @@ func (s *StandIn) Run(ctx context.Context) error {
 	s.gateway.serve()
 	err := s.manager.Start(ctx)
 	err = errors.Join(err, s.gateway.close(), s.clusters.close())
-	utilnet.CloseIdleConnectionsFor(s.manager.GetHTTPClient().Transport)
+	s.dialer.CloseAll()
 	if err != nil {
 		return fmt.Errorf("stand-in for Modelplane's composer: %w", err)
 	}
