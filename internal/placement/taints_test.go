@@ -1,0 +1,88 @@
+/*
+Copyright The Evenkeel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package placement
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"k8s.io/utils/ptr"
+
+	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
+)
+
+func TestTolerates(t *testing.T) {
+	const (
+		noSchedule = modelplane.TaintEffectNoSchedule
+		noExecute  = modelplane.TaintEffectNoExecute
+		equal      = modelplane.TolerationOpEqual
+		exists     = modelplane.TolerationOpExists
+	)
+	type toleration = modelplane.Toleration
+	for _, c := range []struct {
+		name       string
+		toleration toleration
+		taint      modelplane.Taint
+		want       bool
+	}{
+		{"equal", toleration{Key: "k", Operator: equal, Value: "v"}, taint("k", "v", noSchedule), true},
+		{"operator omitted", toleration{Key: "k", Value: "v"}, taint("k", "v", noSchedule), true},
+		{"other value", toleration{Key: "k", Operator: equal, Value: "w"}, taint("k", "v", noSchedule), false},
+		{"other key", toleration{Key: "l", Operator: equal, Value: "v"}, taint("k", "v", noSchedule), false},
+		{"missing value is the empty one", toleration{Key: "k", Operator: equal}, taint("k", "", noSchedule), true},
+		{"missing value is not any value", toleration{Key: "k", Operator: equal}, taint("k", "v", noSchedule), false},
+		{"exists", toleration{Key: "k", Operator: exists}, taint("k", "v", noExecute), true},
+		{"exists, other key", toleration{Key: "l", Operator: exists}, taint("k", "v", noExecute), false},
+		{"exists without key", toleration{Operator: exists}, taint("k", "v", noExecute), true},
+		{"exists does not look at its value", toleration{Key: "k", Operator: exists, Value: "w"}, taint("k", "v", noSchedule), true},
+		{"equal without key matches nothing", toleration{Operator: equal}, taint("k", "", noSchedule), false},
+		{"equal without key matches no empty key either", toleration{Operator: equal}, taint("", "", noSchedule), false},
+		{"same effect", toleration{Key: "k", Operator: exists, Effect: noExecute}, taint("k", "", noExecute), true},
+		{"other effect", toleration{Key: "k", Operator: exists, Effect: noSchedule}, taint("k", "", noExecute), false},
+		{"unknown operator", toleration{Key: "k", Operator: "Gt", Value: "v"}, taint("k", "v", noSchedule), false},
+		{"a key that no Node could hold", toleration{Key: "not/a/label key", Value: "ü"}, taint("not/a/label key", "ü", noSchedule), true},
+		{"for a time", toleration{Key: "k", Operator: exists, TolerationSeconds: ptr.To[int64](300)}, taint("k", "", noExecute), true},
+		{"for no time", toleration{Key: "k", Operator: exists, TolerationSeconds: ptr.To[int64](0)}, taint("k", "", noExecute), false},
+		{"seconds are about NoExecute", toleration{Key: "k", Operator: exists, TolerationSeconds: ptr.To[int64](-1)}, taint("k", "", noSchedule), true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			assert.Equal(t, c.want, Tolerates(c.toleration, c.taint))
+		})
+	}
+}
+
+func TestUntolerated(t *testing.T) {
+	a := taint("a", "", modelplane.TaintEffectNoSchedule)
+	b := taint("b", "1", modelplane.TaintEffectNoExecute)
+	b2 := taint("b", "2", modelplane.TaintEffectNoSchedule)
+	ignored := taint("0", "", "PreferNoSchedule")
+	all := []modelplane.Taint{b2, ignored, b, a}
+
+	assert.Equal(t, []modelplane.Taint{a, b, b2}, Untolerated(nil, all))
+	assert.Equal(t, []modelplane.Taint{b}, Untolerated(nil, all, modelplane.TaintEffectNoExecute))
+	assert.Equal(t, []modelplane.Taint{a, b2}, Untolerated(nil, all, modelplane.TaintEffectNoSchedule))
+	assert.Empty(t, Untolerated(nil, all, "PreferNoSchedule"), "no rule knows it")
+	assert.Equal(t, []modelplane.Taint{a}, Untolerated([]modelplane.Toleration{exists("b")}, all))
+	assert.Empty(t, Untolerated([]modelplane.Toleration{exists("")}, all))
+	assert.Empty(t, Untolerated(nil, nil))
+	assert.Equal(t, []modelplane.Taint{b2, ignored, b, a}, all, "the input is not sorted in place")
+}
+
+func TestTaintString(t *testing.T) {
+	assert.Equal(t, "acme.test/maint=soon:NoSchedule", TaintString(maintenance))
+	assert.Equal(t, "acme.test/retire:NoExecute", TaintString(retirement))
+}
