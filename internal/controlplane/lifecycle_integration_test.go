@@ -86,10 +86,14 @@ func TestSchedulerStartedLater(t *testing.T) {
 	node.Status.Allocatable, node.Status.Capacity = room, room
 	_, err = clientset.CoreV1().Nodes().UpdateStatus(t.Context(), node, metav1.UpdateOptions{})
 	require.NoError(t, err)
-	// No wait is needed before the first pod: its service account is there.
+	// No wait is needed before the first pod: its service account is there. The
+	// toleration is for the taint that admission puts on every new node.
 	_, err = clientset.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "p"},
-		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "none"}}},
+		Spec: corev1.PodSpec{
+			Containers:  []corev1.Container{{Name: "c", Image: "none"}},
+			Tolerations: []corev1.Toleration{{Key: corev1.TaintNodeNotReady, Operator: corev1.TolerationOpExists}},
+		},
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
 
