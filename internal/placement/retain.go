@@ -82,7 +82,7 @@ func (m *Matcher) Retain(in RetainInput) *Cause {
 	if in.Cluster == nil {
 		return &Cause{
 			Reason:        evenkeel.CauseClusterDeleted,
-			Message:       fmt.Sprintf("the InferenceCluster %q does not exist", in.ClusterName),
+			Message:       bounded(fmt.Sprintf("the InferenceCluster %q does not exist", in.ClusterName), maxShownError),
 			AboutCluster:  true,
 			NeedsSettling: true,
 		}
@@ -115,7 +115,7 @@ func (m *Matcher) Retain(in RetainInput) *Cause {
 }
 
 func templateCause(message string) *Cause {
-	return &Cause{Reason: evenkeel.CauseTemplate, Message: message}
+	return &Cause{Reason: evenkeel.CauseTemplate, Message: bounded(message, maxShownError)}
 }
 
 func taintMessage(cluster string, taints []modelplane.Taint) string {
@@ -226,7 +226,7 @@ func (m *Matcher) retainEngine(e *engine, to *evenkeel.EngineAssignment, in *Ret
 }
 
 func poolCause(message string) *Cause {
-	return &Cause{Reason: evenkeel.CausePool, Message: message, NeedsSettling: true}
+	return &Cause{Reason: evenkeel.CausePool, Message: bounded(message, maxShownError), NeedsSettling: true}
 }
 
 // templateChanged tells whether an engine was stamped with other requests than the template's, which its pools still
