@@ -39,28 +39,26 @@ type account struct {
 
 // account of a cluster with the Pods that the scheduler knows to be there. The result is shared and must not be changed.
 func (l *Ledger) account(nodeInfo fwk.NodeInfo) (*account, error) {
-	cluster := nodeInfo.Node().Name
-	version := l.version(cluster).Load()
-	if known, ok := l.accounts.Load(cluster); ok {
-		if a := known.(*account); a.version == version && a.generation == nodeInfo.GetGeneration() {
-			return a, nil
-		}
+	known := l.cluster(nodeInfo.Node().Name)
+	version := known.version.Load() // before the replicas are read: see indexReplica
+	if a := known.latest.Load(); a != nil && a.version == version && a.generation == nodeInfo.GetGeneration() {
+		return a, nil
 	}
 	pools, err := virtual.PoolsOf(nodeInfo.Node())
 	if err != nil {
 		return nil, err
 	}
 	a := &account{generation: nodeInfo.GetGeneration(), version: version, pools: pools}
-	if err := l.charge(a, cluster, nodeInfo.GetPods()); err != nil {
+	if err := l.charge(a, nodeInfo.Node().Name, nodeInfo.GetPods()); err != nil {
 		return nil, err
 	}
-	l.accounts.Store(cluster, a)
+	known.latest.Store(a)
 	return a, nil
 }
 
 // charge enters what is claimed. What a ModelReplica costs is stamped on it; its placement's Pod then adds nothing.
-func (l *Ledger) charge(a *account, cluster string, pods []fwk.PodInfo) error {
-	replicas, err := l.replicasOn(cluster)
+func (l *Ledger) charge(a *account, clusterName string, pods []fwk.PodInfo) error {
+	replicas, err := l.replicasOn(clusterName)
 	if err != nil {
 		return err
 	}

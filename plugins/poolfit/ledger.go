@@ -42,10 +42,16 @@ type Ledger struct {
 	replicas     cache.Indexer
 	matcher      *placement.Matcher
 	reservations reservations
-	// versions count the changes to the replicas of each cluster: cluster name to *atomic.Int64.
-	versions sync.Map
-	// accounts are the latest of each cluster: cluster name to *account.
-	accounts sync.Map
+	// clusters by name: *cluster.
+	clusters sync.Map
+}
+
+// cluster is what the ledger keeps of one cluster, also after it is gone: ModelReplicas may outlast it.
+type cluster struct {
+	// version counts the changes to its replicas.
+	version atomic.Int64
+	// latest is its latest account, nil when there is none.
+	latest atomic.Pointer[account]
 }
 
 // NewLedger makes a ledger over an informer of *modelplane.ModelReplica, which may have started already. It fails on an
@@ -67,23 +73,23 @@ func (l *Ledger) indexReplica(obj any) ([]string, error) {
 	if !ok {
 		return nil, nil // an error would end the process
 	}
-	l.version(replica.Spec.ClusterName).Add(1)
+	l.cluster(replica.Spec.ClusterName).version.Add(1)
 	return []string{replica.Spec.ClusterName}, nil
 }
 
-func (l *Ledger) version(cluster string) *atomic.Int64 {
-	if known, ok := l.versions.Load(cluster); ok {
-		return known.(*atomic.Int64)
+func (l *Ledger) cluster(name string) *cluster {
+	if known, ok := l.clusters.Load(name); ok {
+		return known.(*cluster)
 	}
-	counter, _ := l.versions.LoadOrStore(cluster, &atomic.Int64{})
-	return counter.(*atomic.Int64)
+	known, _ := l.clusters.LoadOrStore(name, &cluster{})
+	return known.(*cluster)
 }
 
 // replicasOn lists the ModelReplicas of a cluster, in no order.
-func (l *Ledger) replicasOn(cluster string) ([]*modelplane.ModelReplica, error) {
-	objects, err := l.replicas.ByIndex(clusterIndex, cluster)
+func (l *Ledger) replicasOn(clusterName string) ([]*modelplane.ModelReplica, error) {
+	objects, err := l.replicas.ByIndex(clusterIndex, clusterName)
 	if err != nil {
-		return nil, fmt.Errorf("list the ModelReplicas of cluster %q: %w", cluster, err)
+		return nil, fmt.Errorf("list the ModelReplicas of cluster %q: %w", clusterName, err)
 	}
 	replicas := make([]*modelplane.ModelReplica, 0, len(objects))
 	for _, object := range objects {
@@ -102,7 +108,7 @@ func (l *Ledger) podDeleted(obj any) {
 
 func (l *Ledger) nodeDeleted(obj any) {
 	if node, ok := deleted(obj).(*v1.Node); ok {
-		l.accounts.Delete(node.Name)
+		l.cluster(node.Name).latest.Store(nil)
 	}
 }
 
@@ -125,9 +131,9 @@ func (l *Ledger) replica(name types.NamespacedName) *modelplane.ModelReplica {
 }
 
 // replicaOn tells whether a ModelReplica of a name is on a cluster.
-func (l *Ledger) replicaOn(name types.NamespacedName, cluster string) bool {
+func (l *Ledger) replicaOn(name types.NamespacedName, clusterName string) bool {
 	replica := l.replica(name)
-	return replica != nil && replica.Spec.ClusterName == cluster
+	return replica != nil && replica.Spec.ClusterName == clusterName
 }
 
 // claim is what a placement holds on its cluster.

@@ -82,11 +82,10 @@ func TestAccountsAreReused(t *testing.T) {
 func TestAccountOfADeletedClusterIsForgotten(t *testing.T) {
 	f := newFixture(t, h100(4), nil, nil)
 	f.free("east", "h100")
-	_, kept := f.plugin.ledger.accounts.Load("east")
-	require.True(t, kept)
+	latest := func() *account { return f.plugin.ledger.cluster("east").latest.Load() }
+	require.NotNil(t, latest())
 	f.plugin.ledger.nodeDeleted(cache.DeletedFinalStateUnknown{Key: "east", Obj: f.node("east").Node()})
-	_, kept = f.plugin.ledger.accounts.Load("east")
-	assert.False(t, kept)
+	assert.Nil(t, latest())
 }
 
 // Whoever hears of a replica's change finds it in the ledger already. So a placement that an event wakes is never tried
