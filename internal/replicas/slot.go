@@ -28,19 +28,12 @@ type slot struct {
 	number int32
 	// units by attempt.
 	units []*unit
-	// lastAttempt of all placements with this number that exist, whoever owns them.
-	lastAttempt int32
 	// victim tells that the slot is one more than wanted.
 	victim bool
 }
 
-// last is the newest attempt.
-func (s *slot) last() *unit {
-	if len(s.units) == 0 {
-		return nil
-	}
-	return s.units[len(s.units)-1]
-}
+// last is the newest attempt. Every slot of a state has one.
+func (s *slot) last() *unit { return s.units[len(s.units)-1] }
 
 // keeper is the first unit that may stay where it is; those after it are not needed.
 func (s *slot) keeper() *unit {

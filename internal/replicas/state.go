@@ -45,6 +45,8 @@ type state struct {
 	slots []*slot
 	// attempts is the last attempt by slot number, of placements of any owner.
 	attempts map[int32]int32
+	// taken are the numbers of slots that this pass begins.
+	taken map[int32]bool
 	// history are the finished placements.
 	history []*evenkeel.ReplicaPlacement
 	// orphans are alive replicas of the deployment that no placement accounts for, by name.
@@ -62,6 +64,7 @@ func newState(o Observation) *state {
 		engines:     placement.RequirementsOf(o.Deployment.Spec.Template.Spec.Engines),
 		clusters:    make(map[string]*Cluster, len(o.Clusters)),
 		attempts:    map[int32]int32{},
+		taken:       map[int32]bool{},
 	}
 	s.selector = o.Deployment.Spec.Template.Spec.ClusterSelector
 	if o.CacheState == CacheResolved {
@@ -170,14 +173,13 @@ func (s *state) mayPlace() bool {
 	return s.invalid == nil && !s.Priority.Missing && (s.CacheState == CacheNone || s.CacheState == CacheResolved)
 }
 
-// freeSlot gives the lowest number that has no unit, and takes it.
+// freeSlot gives the lowest number that no slot has, and takes it for a placement that this pass creates.
 func (s *state) freeSlot() *slot {
 	number := placement.LowestFreeIndex(func(i int32) bool {
-		return slices.ContainsFunc(s.slots, func(x *slot) bool { return x.number == i })
+		return s.taken[i] || slices.ContainsFunc(s.slots, func(x *slot) bool { return x.number == i })
 	})
-	taken := &slot{number: number}
-	s.slots = append(s.slots, taken)
-	return taken
+	s.taken[number] = true
+	return &slot{number: number}
 }
 
 func (s *state) act(a Action) { s.result.Actions = append(s.result.Actions, a) }

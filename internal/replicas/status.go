@@ -138,7 +138,7 @@ func (s *state) stuck() string {
 		return fmt.Sprintf("waiting for ModelCache %s", s.cacheName())
 	}
 	for _, sl := range s.slots {
-		if last := sl.last(); last != nil && !sl.victim && last.unplaceable() {
+		if last := sl.last(); !sl.victim && last.unplaceable() {
 			return last.condition(evenkeel.ConditionScheduled).Message
 		}
 	}
@@ -149,7 +149,7 @@ func (s *state) stuck() string {
 func (s *state) silent() string {
 	for _, sl := range s.slots {
 		last := sl.last()
-		if last == nil || !last.awaitsVerdict() {
+		if !last.awaitsVerdict() {
 			continue
 		}
 		due := last.placement.CreationTimestamp.Add(s.Settings.VerdictTimeout)
@@ -215,7 +215,7 @@ func (s *state) overall(scheduled, readiness metav1.Condition) metav1.Condition 
 func (s *state) count() {
 	s.result.Leaving = map[string]int{}
 	for _, sl := range s.slots {
-		if last := sl.last(); last != nil && !sl.victim && last.unplaceable() {
+		if last := sl.last(); !sl.victim && last.unplaceable() {
 			s.result.Unplaceable++
 		}
 		for _, u := range sl.units {

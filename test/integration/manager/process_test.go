@@ -1,0 +1,119 @@
+//go:build integration
+
+/*
+Copyright The Evenkeel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package manager
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// process is one of the project's binaries, run as a child.
+type process struct {
+	path string
+	args []string
+
+	mu  sync.Mutex
+	log bytes.Buffer
+	cmd *exec.Cmd
+}
+
+func (p *process) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.Write(b)
+}
+
+func (p *process) output() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.String()
+}
+
+// start runs the binary until the test ends or kill is called. Its output is shown if the test fails.
+func (p *process) start(t *testing.T) {
+	t.Helper()
+	p.cmd = exec.Command(p.path, p.args...)
+	p.cmd.Stdout, p.cmd.Stderr = p, p
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	require.NoError(t, p.cmd.Start())
+}
+
+// kill ends it without giving it a chance to clean up.
+func (p *process) kill() {
+	if p.cmd != nil {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+		p.cmd = nil
+	}
+}
+
+func startProcess(t *testing.T, binary string, args ...string) *process {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(root, "bin", binary))
+	require.NoError(t, err)
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("%v: run make build first", err)
+	}
+	p := &process{path: path, args: args}
+	p.start(t)
+	t.Cleanup(func() {
+		p.kill()
+		if t.Failed() {
+			t.Logf("%s:\n%s", binary, tail(p.output(), 6000))
+		}
+	})
+	return p
+}
+
+func tail(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return "..." + s[len(s)-n:]
+}
+
+// startManager runs hub-manager with a configuration that suits tests: no waiting where a test does not test the wait.
+func startManager(t *testing.T, extra string) *process {
+	t.Helper()
+	config := filepath.Join(t.TempDir(), "manager.yaml")
+	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, `apiVersion: config.evenkeel.io/v1alpha1
+kind: HubManagerConfiguration
+healthBindAddress: "0"
+metricsBindAddress: "0"
+leaderElection:
+  leaderElect: false
+modelDeployments:
+  settleTime: 1s
+%s`, extra), 0o600))
+	return startProcess(t, "hub-manager", "--kubeconfig="+hub.KubeconfigPath(), "--config="+config, "-v=1")
+}
+
+func startScheduler(t *testing.T) *process {
+	t.Helper()
+	return startProcess(t, "hub-scheduler", "--kubeconfig="+hub.KubeconfigPath(), "--leader-elect=false",
+		"--secure-port=0", "--authentication-skip-lookup=true")
+}
