@@ -1,0 +1,21 @@
+/*
+Copyright The Evenkeel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package examples makes sure that the objects which the project ships as examples,
+// and those for hubs without Evenkeel's extra fields, are ones that a real API server
+// accepts. It must not test what is done with them: the demo and the other
+// integration tests do that.
+package examples
