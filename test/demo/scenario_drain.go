@@ -1,0 +1,166 @@
+/*
+Copyright The Evenkeel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
+)
+
+func drainScenario() scenario {
+	return scenario{
+		name:    "drain",
+		summary: "a taint takes a cluster out of service",
+		run: func(ctx context.Context, s *stage) error {
+			s.out.step("The example fleet, every replica serving")
+			before, err := s.placeExamples(ctx)
+			if err != nil {
+				return err
+			}
+			if _, err := s.showReplicas(ctx, "-l", modelplane.LabelCluster+"="+clusterEast); err != nil {
+				return err
+			}
+			if err := stopScheduling(ctx, s, before); err != nil {
+				return err
+			}
+			if err := moveAway(ctx, s); err != nil {
+				return err
+			}
+			if err := showShortfall(ctx, s); err != nil {
+				return err
+			}
+			return undrain(ctx, s)
+		},
+	}
+}
+
+// taint replaces the taints of gpu-us-east by one.
+func (s *stage) taint(ctx context.Context, effect modelplane.TaintEffect) error {
+	_, err := s.kubectl(ctx, "patch", "inferencecluster", clusterEast, "--type=merge",
+		fmt.Sprintf(`--patch={"spec":{"taints":[{"key":"modelplane.ai/maintenance","effect":%q}]}}`, effect))
+	return err
+}
+
+func stopScheduling(ctx context.Context, s *stage, before *fleet) error {
+	s.out.step("NoSchedule on %s: nothing new lands there, what runs stays", clusterEast)
+	if err := s.taint(ctx, modelplane.TaintEffectNoSchedule); err != nil {
+		return err
+	}
+	if _, err := s.kubectl(ctx, "scale", "modeldeployment", chat, "-n", namespace, "--replicas=7"); err != nil {
+		return err
+	}
+	if _, err := s.kubectl(ctx, "scale", "modeldeployment", embed, "-n", namespace, "--replicas=3"); err != nil {
+		return err
+	}
+	after, err := s.await(ctx, "the new replicas to serve", (*fleet).complete)
+	if err != nil {
+		return err
+	}
+	if _, err := s.showReplicas(ctx); err != nil {
+		return err
+	}
+	old, now := before.identities(chat, embed, reasoner), after.identities(chat, embed, reasoner)
+	stayed := 0
+	for replica, uid := range old {
+		if now[replica] == uid {
+			stayed++
+		}
+	}
+	s.check("every replica that ran before still runs where it was", stayed == len(old), "%d of %d", stayed, len(old))
+	s.checkSpread(after, "chat's two new replicas avoid it, although it had room and would have been next", chat,
+		clusterNorth+":2 "+clusterEast+":2 "+clusterWest+":3")
+	s.checkSpread(after, "embed tolerates the taint, so its new replica may land there", embed, clusterEast+":2 "+clusterWest+":1")
+	return nil
+}
+
+func moveAway(ctx context.Context, s *stage) error {
+	s.out.step("NoExecute on %s: what does not tolerate it moves, one replica of a deployment at a time", clusterEast)
+	if err := s.taint(ctx, modelplane.TaintEffectNoExecute); err != nil {
+		return err
+	}
+	const wanted = 7
+	fewest := wanted
+	after, err := s.await(ctx, "the drain to end", func(f *fleet) bool {
+		fewest = min(fewest, f.ready(chat))
+		return f.deploymentsOn(clusterEast) == embed+":2" && f.completeOne(chat)
+	})
+	if err != nil {
+		return err
+	}
+	s.out.printf("\n")
+	if _, err := s.showReplicas(ctx, "-l", modelplane.LabelCluster+"="+clusterEast); err != nil {
+		return err
+	}
+	s.check("only embed's replicas are left there: they tolerate the taint", after.deploymentsOn(clusterEast) == embed+":2",
+		"left: %s", after.deploymentsOn(clusterEast))
+	s.checkSpread(after, "chat's two replicas moved to where there is room", chat, clusterNorth+":2 "+clusterWest+":5")
+	s.check("they moved one at a time: the other six always served", fewest >= wanted-1, "only %d of %d served at some time", fewest, wanted)
+	return nil
+}
+
+func showShortfall(ctx context.Context, s *stage) error {
+	s.out.step("The replica with nowhere to go left too, and its deployment says what is missing")
+	after, err := s.await(ctx, "the shortfall to be told", func(f *fleet) bool {
+		return f.condition(reasoner, modelplane.ConditionReplicasScheduled).Status == metav1.ConditionFalse && len(f.replicasOf(reasoner)) == 0
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := s.kubectl(ctx, "get", "modeldeployments", "-n", namespace); err != nil {
+		return err
+	}
+	if _, err := s.kubectl(ctx, "get", "modeldeployment", reasoner, "-n", namespace, "-o",
+		`jsonpath={.status.conditions[?(@.type=="ReplicasScheduled")].message}{"\n"}`); err != nil {
+		return err
+	}
+	scheduled := after.condition(reasoner, modelplane.ConditionReplicasScheduled)
+	s.check("reasoner reports InsufficientCapacity", scheduled.Reason == "InsufficientCapacity", "reason %s", scheduled.Reason)
+	s.check("it says how many replicas are missing, and which pool comes closest by how much",
+		strings.HasPrefix(scheduled.Message, "0 of 1 replicas scheduled") && strings.Contains(scheduled.Message, clusterWest+"/h200"),
+		"message %q", scheduled.Message)
+	s.check("its placement waits for a home", after.pending(reasoner) == 1, "%d placements wait", after.pending(reasoner))
+	return nil
+}
+
+func undrain(ctx context.Context, s *stage) error {
+	s.out.step("Undrain: nothing moves back, and the one without a home gets it")
+	drained, err := readFleet(ctx, s.client)
+	if err != nil {
+		return err
+	}
+	if _, err := s.kubectl(ctx, "patch", "inferencecluster", clusterEast, "--type=json",
+		`--patch=[{"op":"remove","path":"/spec/taints"}]`); err != nil {
+		return err
+	}
+	after, err := s.await(ctx, "every replica to serve again", (*fleet).complete)
+	if err != nil {
+		return err
+	}
+	if _, err := s.showReplicas(ctx); err != nil {
+		return err
+	}
+	was, is := drained.identities(chat, embed), after.identities(chat, embed)
+	s.check("every replica that moved stays where it went", maps.Equal(was, is), "was %v, is %v", was, is)
+	s.checkSpread(after, "reasoner has its two nodes again", reasoner, clusterEast+":1")
+	return nil
+}
