@@ -158,6 +158,11 @@ func (d *demo) waitForUser(ctx context.Context, h *hub, err error) error {
 The logs are in %s. Ctrl-C ends it.
 `, d.checks.count-len(d.checks.failed), d.checks.count, h.kubeconfig(), h.plane.BinDir(), h.logs())
 	<-ctx.Done()
+	return endOf(ctx)
+}
+
+// endOf returns why a hub's lifetime has ended, if not because the user ended it.
+func endOf(ctx context.Context) error {
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		return cause
 	}
