@@ -222,7 +222,9 @@ func (w *writer) read(ctx context.Context, to target) (*evenkeel.ReplicaPlacemen
 }
 
 // patchBody is a merge patch. Its resource version makes the API server refuse it when the placement has changed, so
-// that the list of conditions, which a merge patch replaces as a whole, loses nobody's.
+// that the list of conditions, which a merge patch replaces as a whole, loses nobody's. It also keeps the patch off
+// another placement of the same name, since no two objects ever have the same version: the UID is there for whoever
+// reads requests, for the API server does not check it in a patch of a custom resource's status.
 type patchBody struct {
 	Metadata patchMetadata `json:"metadata"`
 	Status   patchStatus   `json:"status"`

@@ -34,6 +34,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -42,6 +43,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
@@ -58,6 +60,7 @@ const (
 var scheme = runtime.NewScheme()
 
 func init() {
+	log.SetLogger(logr.Discard()) // or controller-runtime complains at length
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(evenkeel.AddToScheme(scheme))
 	utilruntime.Must(modelplane.AddToScheme(scheme))
@@ -116,7 +119,10 @@ func (h *hub) startScheduler(args ...string) *process {
 	h.t.Helper()
 	binary, err := filepath.Abs(filepath.Join(root, "bin", "hub-scheduler"))
 	require.NoError(h.t, err)
-	all := []string{"--secure-port=0", "--v=2"}
+	all := []string{"--v=3"}
+	if !strings.Contains(strings.Join(args, " "), "--secure-port") {
+		all = append(all, "--secure-port=0")
+	}
 	if !strings.Contains(strings.Join(args, " "), "--leader-elect") {
 		all = append(all, "--leader-elect=false")
 	}
@@ -149,7 +155,12 @@ func (p *process) kill() {
 	<-p.done
 }
 
-// rss is the most memory that the process has had, in MiB.
+// attempts is how often the scheduler has tried to place a placement. It needs --v=3.
+func (p *process) attempts(name string) int {
+	return strings.Count(p.output.String(), fmt.Sprintf(`"Attempting to schedule pod" pod="%s/%s"`, namespace, name))
+}
+
+// peakRSS is the most memory that the process has had, in MiB.
 func (p *process) peakRSS() int {
 	p.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
@@ -202,6 +213,18 @@ func pool(name string, nodes int64) modelplane.GPUPool {
 		Name: "gpu", Claim: modelplane.DeviceClaimDRA, Driver: "gpu.example.com", DeviceClassName: "gpu.example.com", Count: ptr.To[int64](1),
 		Capacity: map[string]modelplane.DeviceCapacity{"memory": {Value: "96Gi"}},
 	}}}
+}
+
+// on keeps a placement to the clusters that a test has made for itself.
+func on(p *evenkeel.ReplicaPlacement, test string) *evenkeel.ReplicaPlacement {
+	p.Spec.ClusterSelector = &modelplane.LabelSelector{MatchLabels: map[string]string{"test": test}}
+	return p
+}
+
+// of makes a cluster one of a test's own.
+func of(c *modelplane.InferenceCluster, test string) *modelplane.InferenceCluster {
+	c.Labels["test"] = test
+	return c
 }
 
 // placement is one replica that needs one node with a device of at least 80Gi.

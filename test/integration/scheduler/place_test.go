@@ -30,7 +30,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
-	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/controlplane"
 )
 
@@ -68,7 +67,6 @@ func TestPlace(t *testing.T) {
 	}, event.Regarding)
 
 	assert.Equal(t, map[string]int{"patch replicaplacements/status": 1, "create events": 1}, h.schedulerWrites())
-	_ = modelplane.GroupVersion
 }
 
 // eventAbout finds the one event about a placement.
