@@ -77,8 +77,7 @@ func (l *Ledger) charge(a *account, clusterName string, pods []fwk.PodInfo) erro
 			undecided = append(undecided, pod)
 		case !seen[held.replica]:
 			a.claims = append(a.claims, held)
-		}
-		if pod.Annotations[virtual.AnnotationAssignment] != "" {
+		case pod.Annotations[virtual.AnnotationAssignment] != "":
 			l.reservations.release(pod.UID)
 		}
 	}

@@ -192,6 +192,9 @@ func TestFilterCountsNodes(t *testing.T) {
 			}
 			if tc.replaces == "" {
 				assert.Equal(t, tc.free, f.free("east", "h100"))
+				a, err := f.plugin.ledger.account(f.node("east"))
+				require.NoError(t, err)
+				assert.Len(t, a.free, 1, "only published pools have free nodes")
 			}
 			if tc.free > 0 {
 				assert.True(t, place(int32(tc.free)).IsSuccess(), "as many nodes as are free")

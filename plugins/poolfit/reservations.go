@@ -22,33 +22,37 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// reservations are the claims of placements for which a cluster is chosen and whose Pod does not show it yet: the
-// scheduler counts such a Pod on the cluster, but only the write of the assignment, which is under way, tells the pools.
-// The zero value is ready and safe for concurrent use.
+// reservations are the claims of placements for which a cluster is chosen and whose ModelReplica is not seen yet. At first
+// they are all that tells the pools: the scheduler counts the Pod on the cluster, but the write of the assignment is under
+// way. Then they keep the replica's name from being given to another placement; names are so short that two clusters can
+// make the same one. The zero value is ready and safe for concurrent use.
 type reservations struct {
 	mu    sync.RWMutex
 	byPod map[types.UID]claim
+	names map[types.NamespacedName]types.UID
 }
 
+// reserve holds a claim whose name nobody holds, in place of what the Pod held before.
 func (r *reservations) reserve(pod types.UID, held claim) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.byPod == nil {
 		r.byPod = map[types.UID]claim{}
+		r.names = map[types.NamespacedName]types.UID{}
 	}
+	delete(r.names, r.byPod[pod].replica)
 	r.byPod[pod] = held
+	r.names[held.replica] = pod
 }
 
 // release forgets a Pod's reservation, if it has one.
 func (r *reservations) release(pod types.UID) {
-	r.mu.RLock()
-	_, found := r.byPod[pod]
-	r.mu.RUnlock()
-	if !found {
+	if _, found := r.of(pod); !found {
 		return // the usual case, asked of every Pod whenever its cluster is counted
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	delete(r.names, r.byPod[pod].replica)
 	delete(r.byPod, pod)
 }
 
@@ -63,10 +67,6 @@ func (r *reservations) of(pod types.UID) (claim, bool) {
 func (r *reservations) hold(replica types.NamespacedName) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	for _, held := range r.byPod {
-		if held.replica == replica {
-			return true
-		}
-	}
-	return false
+	_, held := r.names[replica]
+	return held
 }

@@ -76,12 +76,13 @@ func TestReservationLifeCycle(t *testing.T) {
 	require.True(t, status.IsSuccess(), status.Message())
 	f.bind(first, got)
 	assert.Equal(t, fwk.Unschedulable, f.filter(second, "east").Code(), "after the first is bound")
-	assert.Zero(t, f.reservations(), "once its assignment is seen")
+	assert.Equal(t, 1, f.reservations(), "its name is not to be given away yet")
 
 	replica := testhub.Replica("first", "east", 0, "h100", 1)
 	f.addReplica(replica)
 	assert.Equal(t, fwk.Unschedulable, f.filter(second, "east").Code(), "after its replica is seen")
 	assert.Zero(t, f.free("east", "h100"), "and not charged twice")
+	assert.Zero(t, f.reservations(), "the replica holds the name")
 }
 
 // Between the two calls by which the scheduler gives up a binding, the Pod is still counted on the cluster.
@@ -101,6 +102,34 @@ func TestReplicaSeenBeforeTheAssignment(t *testing.T) {
 	f.addReplica(testhub.Replica("first", "east", 0, "h100", 1))
 	f.update()
 	assert.Equal(t, int64(1), f.free("east", "h100"))
+	assert.Equal(t, 1, f.reservations(), "what the binding ends with must still know it")
+}
+
+// A name has 20 bits of hash: here are two clusters on which a deployment's first replicas would share theirs.
+func TestNamesOfTwoClustersCollide(t *testing.T) {
+	clusterOf := map[string]string{}
+	var first, second string
+	for i := 0; second == ""; i++ {
+		cluster := fmt.Sprintf("cluster-%d", i)
+		name := placement.ReplicaName("chat", cluster, 0)
+		if other, found := clusterOf[name]; found {
+			first, second = other, cluster
+		}
+		clusterOf[name] = cluster
+	}
+	f := newFixture(t, clusters{testhub.Cluster(first, testhub.Pool("h100", 1)), testhub.Cluster(second, testhub.Pool("h100", 1))}, nil, nil)
+	p := testhub.Placement("chat", 0)
+	got, status := f.reserve(p, first)
+	require.True(t, status.IsSuccess(), status.Message())
+	f.bind(p, got)
+	f.update()
+	f.free(first, "h100")
+
+	got, status = f.reserve(testhub.Placement("chat", 1), second)
+	require.True(t, status.IsSuccess(), status.Message())
+	assignment, err := ChosenAssignment(got.state)
+	require.NoError(t, err)
+	assert.Equal(t, int32(1), assignment.Index, "%s and %s", first, second)
 }
 
 func TestDeletedPodGivesUpItsReservation(t *testing.T) {
