@@ -43,7 +43,8 @@ func Decide(o Observation) Result {
 	for _, sl := range s.slots {
 		s.tidy(sl)
 	}
-	if idle := s.move(); idle && adopting == 0 {
+	idle := s.move()
+	if idle && adopting == 0 && len(s.countedSlots()) >= int(o.Deployment.Spec.Replicas) {
 		s.dropSurplus(surplus)
 	}
 	s.refresh()

@@ -100,7 +100,8 @@ func (s *state) withdraw(u *unit) {
 	s.act(DeleteReplica{Replica: u.replica, Cause: u.cause.reason})
 }
 
-// dropSurplus deletes a replica that no placement can stand for: one at a time, when nothing else is in motion.
+// dropSurplus deletes a replica that no placement can stand for: one at a time, when every wanted replica has a placement
+// and nothing is in motion.
 func (s *state) dropSurplus(surplus []*modelplane.ModelReplica) {
 	if len(surplus) == 0 {
 		return

@@ -141,6 +141,9 @@ func movedMessage(u *unit) string {
 // moveOf reports how the move stands that the placement is part of, as origin or as replacement.
 func (s *state) moveOf(u *unit) *evenkeel.Move {
 	if u.leaving() && u.cause.reason != evenkeel.CauseScaleDown {
+		if u.replica == nil && !u.over {
+			return nil
+		}
 		m := &evenkeel.Move{From: u.clusterName(), Cause: u.cause.reason, Step: u.step, WaitingFor: u.waitingFor}
 		if next := u.slot.successor(u); next != nil {
 			m.To = next.clusterName()

@@ -33,7 +33,7 @@ func (s *state) move() (idle bool) {
 			s.withdrawAll(sl.after(keeper))
 		}
 		switch holder := sl.holder(); {
-		case sl.victim:
+		case sl.victim || sl.vacated():
 			s.withdrawAll(sl.units)
 		case holder == nil || !holder.ready():
 			s.moveIdle(sl, holder)
