@@ -23,6 +23,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,7 +45,7 @@ const (
 )
 
 // parentEnv turns the test binary into a process that starts a control plane, tells
-// about it and waits to be killed.
+// about it and waits to be killed, or for the test to end.
 const parentEnv = "EVENKEEL_CONTROLPLANE_TEST_PARENT"
 
 // report is what that process prints.
@@ -65,7 +66,7 @@ func TestMain(m *testing.M) {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	select {}
+	_, _ = io.Copy(io.Discard, os.Stdin) // until the test is gone
 }
 
 // ownTempDir gives the test a temporary folder of its own, so that whatever a

@@ -95,12 +95,14 @@ func TestProcessThatCannotStart(t *testing.T) {
 func TestWaitReady(t *testing.T) {
 	errNotYet := errors.New("not yet")
 	never := func(context.Context) error { return errNotYet }
+	bounded, cancelBounded := context.WithTimeout(t.Context(), time.Minute)
+	defer cancelBounded()
 
 	t.Run("ready after a while", func(t *testing.T) {
 		p := shell(t, "exec sleep 3600")
 		require.NoError(t, p.start())
 		calls := 0
-		err := waitReady(t.Context(), p, func(context.Context) error {
+		err := waitReady(bounded, p, func(context.Context) error {
 			if calls++; calls < 3 {
 				return errNotYet
 			}
@@ -113,7 +115,7 @@ func TestWaitReady(t *testing.T) {
 	t.Run("it ends first", func(t *testing.T) {
 		p := shell(t, "echo the reason; exit 3")
 		require.NoError(t, p.start())
-		err := waitReady(t.Context(), p, never)
+		err := waitReady(bounded, p, never)
 		assert.ErrorContains(t, err, "shell: it ended before it was ready: exit status 3")
 		assert.ErrorContains(t, err, "    the reason")
 	})
@@ -122,7 +124,7 @@ func TestWaitReady(t *testing.T) {
 		p := shell(t, "echo still loading; exec sleep 3600")
 		require.NoError(t, p.start())
 		errCause := errors.New("out of patience")
-		ctx, cancel := context.WithCancelCause(t.Context())
+		ctx, cancel := context.WithCancelCause(bounded)
 		err := waitReady(ctx, p, func(context.Context) error {
 			if strings.Contains(tail(p.logPath, 1), "still loading") {
 				cancel(errCause)
@@ -137,7 +139,7 @@ func TestWaitReady(t *testing.T) {
 	t.Run("a probe does not hang for ever", func(t *testing.T) {
 		p := shell(t, "exec sleep 3600")
 		require.NoError(t, p.start())
-		err := waitReady(t.Context(), p, func(ctx context.Context) error {
+		err := waitReady(bounded, p, func(ctx context.Context) error {
 			deadline, ok := ctx.Deadline()
 			assert.True(t, ok)
 			assert.LessOrEqual(t, time.Until(deadline), probeTimeout)

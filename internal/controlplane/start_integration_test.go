@@ -119,10 +119,12 @@ func TestKilledParentTakesItsComponentsAlong(t *testing.T) {
 	parent := exec.Command(os.Args[0])
 	parent.Env = append(os.Environ(), parentEnv+"=1")
 	parent.Stderr = os.Stderr
+	_, err := parent.StdinPipe()
+	require.NoError(t, err)
 	output, err := parent.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, parent.Start())
-	t.Cleanup(func() { _ = parent.Process.Kill() })
+	t.Cleanup(func() { _ = parent.Process.Kill() }) // "already finished" if the test went well
 	var started report
 	require.NoError(t, json.NewDecoder(output).Decode(&started))
 	require.Len(t, started.PIDs, 4)

@@ -35,6 +35,9 @@ import (
 // roleEnv turns the test binary into one of the processes of a test.
 const roleEnv = "EVENKEEL_LIFELINE_TEST_ROLE"
 
+// patience is only ever used up by a test that fails.
+const patience = time.Minute
+
 func TestMain(m *testing.M) {
 	switch os.Getenv(roleEnv) {
 	case "parent":
@@ -59,19 +62,18 @@ func parent() {
 	if err := cmd.Start(); err != nil {
 		panic(err)
 	}
-	select {}
+	time.Sleep(2 * patience)
 }
 
-// child says that it is attached and then lives for as long as its parent.
+// child says that it is attached and then lives for as long as its parent, unless
+// that is broken.
 func child() {
 	if err := lifeline.Attach(); err != nil {
 		fmt.Println("error:", err)
 		os.Exit(1)
 	}
 	fmt.Println("attached; variable left for grandchildren:", os.Getenv(lifeline.EnvFD) != "")
-	for {
-		time.Sleep(time.Hour) // a blocked select would be a deadlock to the runtime
-	}
+	time.Sleep(2 * patience)
 }
 
 func start(t *testing.T, cmd *exec.Cmd) *bufio.Reader {
@@ -82,8 +84,11 @@ func start(t *testing.T, cmd *exec.Cmd) *bufio.Reader {
 	require.NoError(t, cmd.Start())
 	require.NoError(t, writer.Close())
 	// A child that outlives its parent makes this a failed read, not a hang.
-	require.NoError(t, output.SetReadDeadline(time.Now().Add(time.Minute)))
-	t.Cleanup(func() { assert.NoError(t, output.Close()) })
+	require.NoError(t, output.SetReadDeadline(time.Now().Add(patience)))
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // "already finished" if the test went well
+		assert.NoError(t, output.Close())
+	})
 	return bufio.NewReader(output)
 }
 
