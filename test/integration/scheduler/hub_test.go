@@ -119,7 +119,10 @@ func (h *hub) startScheduler(args ...string) *process {
 	h.t.Helper()
 	binary, err := filepath.Abs(filepath.Join(root, "bin", "hub-scheduler"))
 	require.NoError(h.t, err)
-	all := []string{"--v=3"}
+	var all []string
+	if !strings.Contains(strings.Join(args, " "), "--v=") {
+		all = append(all, "--v=3")
+	}
 	if !strings.Contains(strings.Join(args, " "), "--secure-port") {
 		all = append(all, "--secure-port=0")
 	}
@@ -183,8 +186,14 @@ func lastLines(text string, n int) string {
 // eventually polls until check returns no error.
 func (h *hub) eventually(check func() error) {
 	h.t.Helper()
+	h.eventuallyEach(20*time.Millisecond, check)
+}
+
+// eventuallyEach is for checks that would keep the API server busy.
+func (h *hub) eventuallyEach(interval time.Duration, check func() error) {
+	h.t.Helper()
 	var last error
-	err := wait.PollUntilContextTimeout(h.t.Context(), 20*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(h.t.Context(), interval, patience, true, func(context.Context) (bool, error) {
 		last = check()
 		return last == nil, nil
 	})

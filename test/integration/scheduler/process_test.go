@@ -1,0 +1,231 @@
+//go:build integration
+
+/*
+Copyright The Evenkeel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package scheduler
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/evenkeel-io/evenkeel/internal/controlplane"
+)
+
+const systemNamespace = "evenkeel-system"
+
+// apply does what a platform engineer does with a folder of manifests, of which it leaves out what runs pods.
+func (h *hub) apply(folder string) {
+	h.t.Helper()
+	kubectl := exec.Command(filepath.Join(h.BinDir(), "kubectl"), "--kubeconfig="+h.KubeconfigPath(), "apply", "-k", filepath.Join(root, "manifests", "hub", "scheduler", folder))
+	out, err := kubectl.CombinedOutput()
+	require.NoError(h.t, err, "%s", out)
+}
+
+// asShipped writes the kubeconfig of the scheduler's service account and its configuration from the manifests, with
+// that kubeconfig and with leases that do not take long to run out.
+func (h *hub) asShipped(folder string) string {
+	h.t.Helper()
+	require.NoError(h.t, client.IgnoreAlreadyExists(h.Create(h.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: systemNamespace}})))
+	h.apply(folder)
+	config, err := h.AddUser("system:serviceaccount:"+systemNamespace+":hub-scheduler",
+		"system:serviceaccounts", "system:serviceaccounts:"+systemNamespace, "system:authenticated")
+	require.NoError(h.t, err)
+	dir := h.t.TempDir()
+	require.NoError(h.t, controlplane.WriteKubeconfig(filepath.Join(dir, "kubeconfig"), config))
+
+	shipped, err := os.ReadFile(filepath.Join(root, "manifests", "hub", "scheduler", folder, "config.yaml"))
+	require.NoError(h.t, err)
+	text := strings.Replace(string(shipped), "leaderElection:\n", "leaderElection:\n  leaseDuration: 3s\n  renewDeadline: 2s\n  retryPeriod: 200ms\n", 1)
+	text += fmt.Sprintf("clientConnection:\n  kubeconfig: %s\n", filepath.Join(dir, "kubeconfig"))
+	path := filepath.Join(dir, "config.yaml")
+	require.NoError(h.t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+func (h *hub) leader() string {
+	lease := &coordinationv1.Lease{}
+	if err := h.Get(h.t.Context(), client.ObjectKey{Namespace: systemNamespace, Name: "evenkeel-hub-scheduler"}, lease); err != nil || lease.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *lease.Spec.HolderIdentity
+}
+
+// Two instances as shipped, with the shipped role and nothing more: one leads, and the other takes over.
+func TestLeaderElectionAndRole(t *testing.T) {
+	h := newHub(t, controlplane.Options{})
+	configuration := h.asShipped("default")
+	h.create(cluster("east", pool("h100", 9)))
+
+	first := h.startScheduler("--config="+configuration, "--leader-elect=true")
+	h.eventually(func() error { return unless(h.leader() != "", "nobody leads") })
+	firstLeader := h.leader()
+	second := h.startScheduler("--config="+configuration, "--leader-elect=true")
+	h.create(placement("chat", 0), on(placement("pending", 0), "nowhere"))
+	h.waitAssigned("chat-0-1")
+	h.waitUnschedulable("pending-0-1")
+	h.eventually(func() error {
+		return unless(strings.Contains(second.output.String(), "attempting to acquire leader lease"), "the second does not stand for election")
+	})
+	assert.Zero(t, second.attempts("chat-0-1"))
+
+	first.kill()
+	h.create(placement("chat", 1))
+	h.waitAssigned("chat-1-1")
+	assert.NotEqual(t, firstLeader, h.leader())
+	for _, instance := range []*process{first, second} {
+		assert.NotContains(t, instance.output.String(), "forbidden", "the shipped role is enough")
+	}
+}
+
+// The endpoints that people know from kube-scheduler.
+func TestEndpoints(t *testing.T) {
+	h := newHub(t, controlplane.Options{})
+	h.create(cluster("east", pool("h100", 1)))
+	port := freePort(t)
+	h.startScheduler("--secure-port="+port, "--bind-address=127.0.0.1", "--authentication-kubeconfig="+h.KubeconfigPath(),
+		"--authorization-kubeconfig="+h.KubeconfigPath(), "--authorization-always-allow-paths=/healthz,/readyz,/livez,/metrics,/configz")
+	insecure := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // a certificate made at the start
+	get := func(path string) (string, error) {
+		response, err := insecure.Get("https://127.0.0.1:" + port + path)
+		if err != nil {
+			return "", err
+		}
+		defer func() { _ = response.Body.Close() }()
+		body, err := io.ReadAll(response.Body)
+		if err == nil && response.StatusCode != http.StatusOK {
+			err = fmt.Errorf("%s: %s: %s", path, response.Status, body)
+		}
+		return string(body), err
+	}
+	for _, path := range []string{"/readyz", "/healthz", "/livez"} {
+		h.eventually(func() error { _, err := get(path); return err })
+	}
+	h.create(placement("chat", 0))
+	h.waitAssigned("chat-0-1")
+	h.eventually(func() error {
+		metrics, err := get("/metrics")
+		if err == nil && !strings.Contains(metrics, `scheduler_schedule_attempts_total{profile="evenkeel",result="scheduled"} 1`) {
+			err = fmt.Errorf("no attempt of profile evenkeel in the metrics")
+		}
+		return err
+	})
+	configz, err := get("/configz")
+	require.NoError(t, err)
+	assert.Contains(t, configz, `"SchedulerName":"evenkeel"`)
+	assert.Contains(t, configz, "PlacementBinder")
+}
+
+// Quotas of nodes, by the shipped example.
+func TestCapacityProfile(t *testing.T) {
+	h := newHub(t, controlplane.Options{})
+	schedulerPlugins, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/scheduler-plugins").Output()
+	require.NoError(t, err)
+	require.NoError(t, h.InstallCRDs(t.Context(), filepath.Join(strings.TrimSpace(string(schedulerPlugins)), "manifests", "capacityscheduling", "crd.yaml")))
+	configuration := h.asShipped("capacity")
+	h.create(cluster("east", pool("h100", 9)))
+	quota := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "ElasticQuota",
+		"metadata": map[string]any{"name": "nodes", "namespace": namespace},
+		"spec":     map[string]any{"min": map[string]any{"evenkeel.io/nodes": "2"}, "max": map[string]any{"evenkeel.io/nodes": "2"}},
+	}}
+	require.NoError(t, h.Create(t.Context(), quota))
+	sched := h.startScheduler("--config="+configuration, "--leader-elect=false")
+
+	h.create(placement("chat", 0))
+	h.waitAssigned("chat-0-1")
+	h.create(placement("chat", 1))
+	h.waitAssigned("chat-1-1")
+	h.create(placement("chat", 2))
+	assert.Contains(t, h.waitUnschedulable("chat-2-1"), "0/1 clusters are available")
+
+	require.NoError(t, h.Delete(t.Context(), placement("chat", 0)))
+	h.waitAssigned("chat-2-1")
+	assert.NotContains(t, sched.output.String(), "forbidden", "the shipped role is enough")
+}
+
+// A profile that would bind or preempt as kube-scheduler does is refused with the way out.
+func TestUnsuitableProfile(t *testing.T) {
+	h := newHub(t, controlplane.Options{})
+	h.create(cluster("east", pool("h100", 1)))
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(fmt.Sprintf(`
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+clientConnection: {kubeconfig: %s}
+profiles:
+- plugins: {bind: {enabled: [{name: DefaultBinder}], disabled: [{name: PlacementBinder}]}}
+`, h.KubeconfigPath())), 0o600))
+	h.startScheduler("--config=" + path)
+	h.create(placement("chat", 0))
+	h.eventually(func() error {
+		p := h.get("chat-0-1")
+		for _, condition := range p.Status.Conditions {
+			if strings.Contains(condition.Message, "enable the plugin PlacementBinder") {
+				return nil
+			}
+		}
+		return fmt.Errorf("nothing says what is wrong: %s", describe(p))
+	})
+}
+
+func TestStopsWhenAsked(t *testing.T) {
+	h := newHub(t, controlplane.Options{})
+	sched := h.startScheduler()
+	h.create(cluster("east", pool("h100", 1)), placement("chat", 0))
+	h.waitAssigned("chat-0-1")
+	require.NoError(t, sched.cmd.Process.Signal(os.Interrupt))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	select {
+	case <-sched.done:
+	case <-ctx.Done():
+		t.Fatal("the scheduler goes on after an interrupt")
+	}
+}
+
+func freePort(t *testing.T) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, listener.Close()) }()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	require.NoError(t, err)
+	return port
+}
+
+func unless(ok bool, what string) error {
+	if ok {
+		return nil
+	}
+	return fmt.Errorf("%s", what)
+}
