@@ -319,7 +319,7 @@ func TestDecide(t *testing.T) {
 			"and the lost one goes",
 			[]string{"wants 1", "east h:2 NoExecute", "west h:2 NoExecute", "north h:2", "0-1 on east/0 ready leaving UntoleratedTaint", "0-2 for 0-1 on west/0 uncreated leaving UntoleratedTaint",
 				"0-3 for 0-1 excluding east,west pending", "endpoint east/0"},
-			[]string{"mark 0-1: ready, leaving UntoleratedTaint, Placing", "delete placement 0-2: its cluster was lost before its replica was made"},
+			[]string{"mark 0-1: ready, leaving UntoleratedTaint, Placing", "delete placement 0-2: its place was lost before its replica was made"},
 		},
 		{
 			"the destination is drained while the replica loads: it is itself on its way",
@@ -330,6 +330,12 @@ func TestDecide(t *testing.T) {
 			"on the same cluster the old one must be gone first, or both would be charged to the same nodes",
 			[]string{"wants 1 engine other", "east h:1", "0-1 on east/0 terminating leaving TemplateChanged", "0-2 for 0-1 on east/1 engine other uncreated"},
 			[]string{"mark 0-1: not ready, leaving TemplateChanged, Deleting"},
+		},
+
+		{
+			"somebody deletes the placement that is being replaced: its nodes are not free, so the replacement starts anew",
+			[]string{"wants 1", "east h:1", "replica chat-32a9b on east/0 ready", "0-2 for 0-1 on east/1 uncreated"},
+			[]string{"create placement 1-1 adopting east/0", "create placement 0-3"},
 		},
 
 		// Other causes.
@@ -423,7 +429,7 @@ func TestDecide(t *testing.T) {
 		{
 			"and its placement ends when there is another",
 			[]string{"wants 1", "east h:2", "0-1 on east/0 gone leaving ReplicaDeleted", "0-2 for 0-1 on east/1 uncreated"},
-			[]string{"mark 0-2: Loading", "delete placement 0-1: its replica is gone: ReplicaDeleted", "create replica east/1 on east"},
+			[]string{"mark 0-1: not ready, leaving ReplicaDeleted, moved from east to east, Moved", "mark 0-2: Loading", "create replica east/1 on east"},
 		},
 		{
 			"the name belongs to somebody else",
@@ -433,7 +439,7 @@ func TestDecide(t *testing.T) {
 		{
 			"and is left to them",
 			[]string{"wants 1", "east h:2", "replica chat-32a9b on east/0 foreign", "0-1 on east/0 uncreated taken", "0-2 on east/1 uncreated"},
-			[]string{"delete placement 0-1: its cluster was lost before its replica was made", "create replica east/1 on east"},
+			[]string{"delete placement 0-1: its place was lost before its replica was made", "create replica east/1 on east"},
 		},
 		{
 			"refused by the API server: not at once again",

@@ -42,7 +42,7 @@ func (s *state) tidy(sl *slot) {
 		case keeper != nil && u != keeper && slices.Contains(sl.after(keeper), u):
 			s.retract(u)
 		case u.uncreated() && !u.staying() && sl.successor(u) != nil:
-			s.remove(u, "its cluster was lost before its replica was made")
+			s.remove(u, "its place was lost before its replica was made")
 		}
 	}
 }
@@ -54,7 +54,7 @@ func (s *state) endGone(sl *slot, u *unit) {
 	if !replaced && s.mayPlace() {
 		return
 	}
-	if u.cause.reason == evenkeel.CauseScaleDown || u.cause.reason == evenkeel.CauseReplicaDeleted {
+	if u.cause.reason == evenkeel.CauseScaleDown {
 		s.remove(u, "its replica is gone: "+u.cause.reason)
 		return
 	}

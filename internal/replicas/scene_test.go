@@ -472,3 +472,7 @@ func inWords(action Action) string {
 	}
 	return "mark " + mark.Placement.Name + ": " + strings.Join(says, ", ")
 }
+
+func replicaNameOf(cluster string, index int32) string {
+	return placement.ReplicaName("chat", cluster, index)
+}

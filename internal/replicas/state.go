@@ -135,7 +135,7 @@ func (s *state) addPlacements(taken map[string]bool) {
 }
 
 func (s *state) newUnit(p *evenkeel.ReplicaPlacement, taken, matched map[string]bool) *unit {
-	u := &unit{placement: p, name: p.Spec.Adopts}
+	u := &unit{placement: p, name: p.Spec.Adopts, unfounded: p.Spec.Replaces != "" && s.placementNamed(p.Spec.Replaces) == nil}
 	if a := p.Status.Assignment; a != nil {
 		u.cluster = s.clusters[a.ClusterName]
 		if u.name == "" {

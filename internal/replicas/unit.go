@@ -37,6 +37,8 @@ type unit struct {
 	replica *modelplane.ModelReplica
 	// nameTaken tells that somebody else's object has that name.
 	nameTaken bool
+	// unfounded tells that the placement it replaces does not exist, whose nodes were counted as free for it.
+	unfounded bool
 	// cluster it is assigned to, nil while pending and where the cluster does not exist.
 	cluster *Cluster
 	// cause why its replica must leave.
@@ -124,7 +126,7 @@ func (u *unit) rejected() *metav1.Condition {
 
 // staying tells that the placement has a cluster and no reason to give it up.
 func (u *unit) staying() bool {
-	return u.assigned() && !u.leaving() && !u.nameTaken && u.rejected() == nil
+	return u.assigned() && !u.leaving() && !u.nameTaken && u.rejected() == nil && (!u.unfounded || !u.uncreated())
 }
 
 // healthy tells that the replica serves from a cluster that is ready.

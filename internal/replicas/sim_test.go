@@ -1,0 +1,581 @@
+/*
+Copyright The Evenkeel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package replicas
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
+	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
+	"github.com/evenkeel-io/evenkeel/internal/placement"
+)
+
+// objects are all that an API server, or a cache of it, has. Objects are replaced, never changed.
+type objects struct {
+	deployment *modelplane.ModelDeployment
+	placements map[string]*evenkeel.ReplicaPlacement
+	replicas   map[string]*modelplane.ModelReplica
+	endpoints  map[string]*modelplane.ModelEndpoint
+	clusters   map[string]*modelplane.InferenceCluster
+}
+
+// sim is a hub in memory: an API server with its preconditions, a scheduler that keeps to the placement rules, a
+// composer, and a clock. The controller reads from a cache that is brought up to date kind by kind when the test says so.
+type sim struct {
+	objects
+	cache   objects
+	matcher *placement.Matcher
+	policy  Policy
+	caches  CacheState
+	now     time.Time
+	// started is when each replica began to load.
+	started map[types.UID]time.Time
+	version int
+
+	// created counts how often each placement name was created.
+	created map[string]int
+	// open are the moves begun for something that served, by slot, with the time they began.
+	open map[int32]time.Time
+	// broken is the first rule that did not hold.
+	broken error
+	// deletions of replicas by this controller, in words.
+	deletions []string
+	// poolsChanged tells that nodes were taken away, so that more can be charged than there are.
+	poolsChanged bool
+}
+
+var errSimStale = errors.New("stale")
+
+func newSim(wanted int32, clusters ...*modelplane.InferenceCluster) *sim {
+	s := &sim{
+		objects: objects{
+			deployment: testDeployment("chat", wanted),
+			placements: map[string]*evenkeel.ReplicaPlacement{},
+			replicas:   map[string]*modelplane.ModelReplica{},
+			endpoints:  map[string]*modelplane.ModelEndpoint{},
+			clusters:   map[string]*modelplane.InferenceCluster{},
+		},
+		matcher: placement.NewMatcher(),
+		policy:  DefaultPolicy(),
+		now:     now,
+		started: map[types.UID]time.Time{},
+		created: map[string]int{},
+		open:    map[int32]time.Time{},
+	}
+	for _, c := range clusters {
+		s.clusters[c.Name] = c
+	}
+	s.refresh()
+	return s
+}
+
+// refresh brings the whole cache up to date.
+func (s *sim) refresh() {
+	for _, kind := range kinds {
+		s.refreshKind(kind)
+	}
+}
+
+var kinds = []string{"deployment", "placements", "replicas", "endpoints", "clusters"}
+
+func (s *sim) refreshKind(kind string) {
+	switch kind {
+	case "deployment":
+		s.cache.deployment = s.deployment
+	case "placements":
+		s.cache.placements = maps.Clone(s.placements)
+	case "replicas":
+		s.cache.replicas = maps.Clone(s.replicas)
+	case "endpoints":
+		s.cache.endpoints = maps.Clone(s.endpoints)
+	case "clusters":
+		s.cache.clusters = maps.Clone(s.clusters)
+	}
+}
+
+func (s *sim) next() string {
+	s.version++
+	return fmt.Sprint(s.version)
+}
+
+// observation is what the controller sees, in the order in which Go happens to walk its maps: a different one each time.
+func (s *sim) observation() Observation {
+	o := Observation{
+		Deployment:    s.cache.deployment,
+		SchedulerName: "evenkeel",
+		CacheState:    s.caches,
+		Matcher:       s.matcher,
+		Policy:        s.policy,
+		Settings:      DefaultSettings(),
+		Now:           s.now,
+	}
+	for _, p := range s.cache.placements {
+		o.Placements = append(o.Placements, p)
+	}
+	for _, r := range s.cache.replicas {
+		o.Replicas = append(o.Replicas, r)
+	}
+	for _, e := range s.cache.endpoints {
+		o.Endpoints = append(o.Endpoints, e)
+	}
+	for _, c := range s.cache.clusters {
+		o.Clusters = append(o.Clusters, Cluster{InferenceCluster: c, Pools: placement.PreparePools(c.Status.GPUPools)})
+	}
+	return o
+}
+
+// reconcile decides once and does the first actions of the result; the process is killed before the next one. It tells
+// how many actions there were.
+func (s *sim) reconcile(killedAfter int) int {
+	result := Decide(s.observation())
+	for i, a := range result.Actions {
+		if i == killedAfter {
+			return len(result.Actions)
+		}
+		if err := s.apply(a); err != nil {
+			return len(result.Actions)
+		}
+		s.check()
+	}
+	d := s.deployment.DeepCopy()
+	d.Status.Replicas = &modelplane.ReplicaCounts{Total: result.Status.Total, Ready: result.Status.Ready}
+	d.Status.Conditions = result.Status.Conditions
+	s.deployment = d
+	return len(result.Actions)
+}
+
+func (s *sim) apply(action Action) error {
+	switch a := action.(type) {
+	case CreatePlacement:
+		return s.createPlacement(a)
+	case UpdatePlacement:
+		old := s.placements[a.Placement.Name]
+		if old == nil || old.ResourceVersion != a.Placement.ResourceVersion {
+			return errSimStale
+		}
+		p := a.Placement.DeepCopy()
+		if !equality.Semantic.DeepEqual(old.Spec, p.Spec) {
+			p.Generation++
+		}
+		s.put(p)
+	case AssignAdopted:
+		old := s.placements[a.Placement.Name]
+		if old == nil || old.ResourceVersion != a.Placement.ResourceVersion {
+			return errSimStale
+		}
+		s.assign(old, a.Assignment, evenkeel.ReasonAdopted)
+	case SetPlacementStatus:
+		return s.setPlacementStatus(a)
+	case DeletePlacement:
+		old := s.placements[a.Placement.Name]
+		if old == nil {
+			return nil
+		}
+		if old.UID != a.Placement.UID || old.ResourceVersion != a.Placement.ResourceVersion || s.replicas[a.AbsentReplica] != nil {
+			return errSimStale
+		}
+		delete(s.placements, old.Name)
+	case CreateReplica:
+		return s.createReplica(a)
+	case UpdateReplica:
+		old := s.replicas[a.Replica.Name]
+		if old == nil || old.ResourceVersion != a.Observed.ResourceVersion {
+			return errSimStale
+		}
+		r := old.DeepCopy()
+		r.Spec, r.Labels, r.OwnerReferences, r.ResourceVersion = a.Replica.Spec, a.Replica.Labels, a.Replica.OwnerReferences, s.next()
+		s.replicas[r.Name] = r
+	case DeleteReplica:
+		return s.deleteReplica(a)
+	case ApplyEndpoint:
+		e := a.Endpoint.DeepCopy()
+		e.UID = types.UID(s.next())
+		s.endpoints[e.Name] = e
+	case DeleteEndpoint:
+		if old := s.endpoints[a.Endpoint.Name]; old != nil && old.UID == a.Endpoint.UID {
+			delete(s.endpoints, old.Name)
+		}
+	}
+	return nil
+}
+
+func (s *sim) put(p *evenkeel.ReplicaPlacement) {
+	p.ResourceVersion = s.next()
+	s.placements[p.Name] = p
+}
+
+func (s *sim) createPlacement(a CreatePlacement) error {
+	if a.AdoptUID != "" {
+		r := s.replicas[a.Placement.Spec.Adopts]
+		if r == nil || r.UID != a.AdoptUID || r.DeletionTimestamp != nil {
+			return errSimStale
+		}
+	}
+	if s.placements[a.Placement.Name] != nil {
+		return errSimStale
+	}
+	p := a.Placement.DeepCopy()
+	p.UID, p.Generation, p.CreationTimestamp = types.UID(s.next()), 1, metav1.NewTime(s.now)
+	s.put(p)
+	s.created[p.Name]++
+	return nil
+}
+
+func (s *sim) setPlacementStatus(a SetPlacementStatus) error {
+	old := s.placements[a.Placement.Name]
+	if old == nil || old.UID != a.Placement.UID || s.replicas[a.AbsentReplica] != nil {
+		return errSimStale
+	}
+	p := old.DeepCopy()
+	p.Status.Move = a.Move
+	p.Status.Conditions = slices.DeleteFunc(p.Status.Conditions, func(c metav1.Condition) bool { return slices.Contains(ownConditions, c.Type) })
+	p.Status.Conditions = append(p.Status.Conditions, a.Conditions...)
+	s.put(p)
+	return nil
+}
+
+func (s *sim) createReplica(a CreateReplica) error {
+	p := s.placements[a.Placement.Name]
+	if p == nil || p.UID != a.Placement.UID || s.replicas[a.Replica.Name] != nil ||
+		meta.FindStatusCondition(p.Status.Conditions, evenkeel.ConditionReady) != nil ||
+		meta.IsStatusConditionTrue(p.Status.Conditions, evenkeel.ConditionDisruptionTarget) {
+		return errSimStale
+	}
+	s.addReplica(a.Replica.DeepCopy())
+	return nil
+}
+
+func (s *sim) addReplica(r *modelplane.ModelReplica) {
+	r.UID, r.ResourceVersion = types.UID(s.next()), s.next()
+	s.replicas[r.Name] = r
+	s.started[r.UID] = s.now
+	if !s.poolsChanged {
+		s.checkCharges(r.Spec.ClusterName)
+	}
+}
+
+// checkCharges checks that no more nodes are charged than there are.
+func (s *sim) checkCharges(cluster string) {
+	c := s.clusters[cluster]
+	if c == nil {
+		return
+	}
+	charged := map[string]int64{}
+	for _, r := range s.replicas {
+		if r.Spec.ClusterName == cluster {
+			for pool, n := range placement.ReplicaCost(&r.Spec) {
+				charged[pool] += n
+			}
+		}
+	}
+	for _, pool := range c.Status.GPUPools {
+		if charged[pool.Name] > pool.Nodes {
+			s.breaks("%d nodes of %s/%s are charged, of %d", charged[pool.Name], cluster, pool.Name, pool.Nodes)
+		}
+	}
+}
+
+func (s *sim) deleteReplica(a DeleteReplica) error {
+	old := s.replicas[a.Replica.Name]
+	if old == nil || old.UID != a.Replica.UID || old.DeletionTimestamp != nil {
+		return nil
+	}
+	s.deletions = append(s.deletions, a.String())
+	if slotOf := s.slotOf(old.Name); slotOf != nil && a.Cause != evenkeel.CauseScaleDown && isReady(old) {
+		s.settleOpen()
+		if len(s.open) >= s.policy.MaxUnavailable {
+			s.breaks("replica %s is deleted (%s) while the moves of slots %v are not over", old.Name, a.Cause, slices.Sorted(maps.Keys(s.open)))
+		}
+		s.open[*slotOf] = s.now
+	}
+	s.terminate(old)
+	return nil
+}
+
+func (s *sim) terminate(old *modelplane.ModelReplica) {
+	r := old.DeepCopy()
+	r.DeletionTimestamp, r.ResourceVersion = ptr.To(metav1.NewTime(s.now)), s.next()
+	s.replicas[r.Name] = r
+}
+
+func isReady(r *modelplane.ModelReplica) bool {
+	return r.DeletionTimestamp == nil && meta.IsStatusConditionTrue(r.Status.Conditions, modelplane.ConditionReady)
+}
+
+// slotOf gives the slot of the placement whose replica has that name.
+func (s *sim) slotOf(replica string) *int32 {
+	for _, p := range s.placements {
+		if !finished(p) && (p.Spec.Adopts != "" || p.Status.Assignment != nil) && nameOf(p) == replica {
+			return &p.Spec.Slot
+		}
+	}
+	return nil
+}
+
+func finished(p *evenkeel.ReplicaPlacement) bool {
+	return meta.IsStatusConditionTrue(p.Status.Conditions, evenkeel.ConditionMoved)
+}
+
+// settleOpen closes the moves that are over: the slot serves, has no destination or is not wanted, or had its time.
+func (s *sim) settleOpen() {
+	for number, since := range s.open {
+		over := s.now.Sub(since) >= s.policy.ReadyTimeout || s.caches == CacheMissing
+		var last *evenkeel.ReplicaPlacement
+		for _, p := range s.placements {
+			if p.Spec.Slot != number || finished(p) {
+				continue
+			}
+			if last == nil || p.Spec.Attempt > last.Spec.Attempt {
+				last = p
+			}
+			if p.Status.Assignment != nil && s.replicas[nameOf(p)] != nil && isReady(s.replicas[nameOf(p)]) {
+				over = true
+			}
+		}
+		if last == nil || last.Status.Assignment == nil && meta.IsStatusConditionFalse(last.Status.Conditions, evenkeel.ConditionScheduled) {
+			over = true
+		}
+		if over {
+			delete(s.open, number)
+		}
+	}
+}
+
+func (s *sim) breaks(format string, args ...any) {
+	if s.broken == nil {
+		s.broken = fmt.Errorf(format, args...)
+	}
+}
+
+// check looks for what must never be.
+func (s *sim) check() {
+	alive := map[int32][]string{}
+	owner := map[string]string{}
+	for _, p := range s.placements {
+		if finished(p) || p.Status.Assignment == nil {
+			continue
+		}
+		name := nameOf(p)
+		if other := owner[name]; other != "" && s.replicas[name] != nil {
+			s.breaks("placements %s and %s both stand for replica %s", other, p.Name, name)
+		}
+		owner[name] = p.Name
+		if r := s.replicas[name]; r != nil && r.DeletionTimestamp == nil {
+			alive[p.Spec.Slot] = append(alive[p.Spec.Slot], name)
+		}
+	}
+	for number, names := range alive {
+		if len(names) > 1 {
+			s.breaks("slot %d has %d replicas: %v", number, len(names), names)
+		}
+	}
+}
+
+// schedule lets the scheduler look at the placement that has waited longest, and tells whether there was one that it had
+// not looked at since it changed.
+func (s *sim) schedule(all bool) bool {
+	var waiting []*evenkeel.ReplicaPlacement
+	for _, p := range s.placements {
+		if p.Status.Assignment == nil && p.Spec.Adopts == "" {
+			waiting = append(waiting, p)
+		}
+	}
+	slices.SortFunc(waiting, func(a, b *evenkeel.ReplicaPlacement) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+	moved := false
+	for _, p := range waiting {
+		moved = s.scheduleOne(p) || moved
+		if !all {
+			break
+		}
+	}
+	return moved
+}
+
+func (s *sim) scheduleOne(p *evenkeel.ReplicaPlacement) bool {
+	var candidates []placement.Candidate
+	decisions := map[string]*placement.Decision{}
+	for name, c := range s.clusters {
+		if decision := s.fits(p, c); decision != nil {
+			decisions[name] = decision
+			candidates = append(candidates, placement.Candidate{Cluster: name, Load: s.load(p, name)})
+		}
+	}
+	best, ok := placement.Best(candidates, placement.DefaultComparators())
+	if !ok {
+		c := meta.FindStatusCondition(p.Status.Conditions, evenkeel.ConditionScheduled)
+		if c != nil && c.ObservedGeneration == p.Generation {
+			return false
+		}
+		q := p.DeepCopy()
+		meta.SetStatusCondition(&q.Status.Conditions, metav1.Condition{
+			Type: evenkeel.ConditionScheduled, Status: metav1.ConditionFalse, Reason: evenkeel.ReasonUnschedulable,
+			Message: "no cluster fits", ObservedGeneration: p.Generation, LastTransitionTime: metav1.NewTime(s.now),
+		})
+		s.put(q)
+		return true
+	}
+	index := placement.LowestFreeIndex(func(i int32) bool { return s.indexTaken(best.Cluster, i) })
+	s.assign(p, evenkeel.Assignment{ClusterName: best.Cluster, Index: index, Engines: decisions[best.Cluster].Engines}, evenkeel.ReasonScheduled)
+	return true
+}
+
+func (s *sim) indexTaken(cluster string, index int32) bool {
+	if s.replicas[placement.ReplicaName("chat", cluster, index)] != nil {
+		return true
+	}
+	for _, p := range s.placements {
+		if a := p.Status.Assignment; a != nil && !finished(p) && a.ClusterName == cluster && a.Index == index {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *sim) assign(old *evenkeel.ReplicaPlacement, a evenkeel.Assignment, reason string) {
+	p := old.DeepCopy()
+	p.Status.Assignment = &a
+	meta.SetStatusCondition(&p.Status.Conditions, metav1.Condition{
+		Type: evenkeel.ConditionScheduled, Status: metav1.ConditionTrue, Reason: reason,
+		ObservedGeneration: p.Generation, LastTransitionTime: metav1.NewTime(s.now),
+	})
+	s.put(p)
+}
+
+func (s *sim) fits(p *evenkeel.ReplicaPlacement, c *modelplane.InferenceCluster) *placement.Decision {
+	if !placement.Ready(c) || !placement.Routable(c) || slices.Contains(p.Spec.ExcludedClusters, c.Name) ||
+		len(placement.Untolerated(p.Spec.Tolerations, c.Spec.Taints)) > 0 || !placement.SelectorMatches(p.Spec.ClusterSelector, c.Labels) {
+		return nil
+	}
+	pools := placement.PreparePools(c.Status.GPUPools)
+	charged := s.charged(p, c, pools)
+	decision, _ := s.matcher.Place(p.Spec.Engines, pools, func(pool string) int64 {
+		nodes, _ := pools.Nodes(pool)
+		return nodes - charged[pool]
+	})
+	return decision
+}
+
+// charged are the nodes of a cluster that are spoken for, as the scheduler's ledger has it.
+func (s *sim) charged(p *evenkeel.ReplicaPlacement, c *modelplane.InferenceCluster, pools *placement.Pools) map[string]int64 {
+	charged := map[string]int64{}
+	replaced := ""
+	if old := s.placements[p.Spec.Replaces]; old != nil && old.Status.Assignment != nil {
+		replaced = nameOf(old)
+	}
+	for name, r := range s.replicas {
+		if r.Spec.ClusterName == c.Name && name != replaced {
+			for pool, n := range placement.ReplicaCost(&r.Spec) {
+				charged[pool] += n
+			}
+		}
+	}
+	for _, q := range s.placements {
+		a := q.Status.Assignment
+		if a == nil || finished(q) || q.Name == p.Spec.Replaces || a.ClusterName != c.Name || s.replicas[nameOf(q)] != nil {
+			continue
+		}
+		for pool, n := range s.matcher.Cost(q.Spec.Engines, a.Engines, pools) {
+			charged[pool] += n
+		}
+	}
+	return charged
+}
+
+// load counts this deployment's replicas on a cluster, those that leave and the one that is replaced aside.
+func (s *sim) load(p *evenkeel.ReplicaPlacement, cluster string) int {
+	n := 0
+	for _, q := range s.placements {
+		leaving := meta.IsStatusConditionTrue(q.Status.Conditions, evenkeel.ConditionDisruptionTarget)
+		if a := q.Status.Assignment; a != nil && a.ClusterName == cluster && !finished(q) && !leaving && q.Name != p.Spec.Replaces {
+			n++
+		}
+	}
+	return n
+}
+
+// compose makes replicas ready that have loaded for that long, and lets go of deleted ones.
+func (s *sim) compose(loading, terminating time.Duration) (moved bool) {
+	for name, r := range s.replicas {
+		if r.DeletionTimestamp != nil {
+			if s.now.Sub(r.DeletionTimestamp.Time) >= terminating {
+				delete(s.replicas, name)
+				moved = true
+			}
+			continue
+		}
+		if !isReady(r) && s.now.Sub(s.started[r.UID]) >= loading {
+			q := r.DeepCopy()
+			q.ResourceVersion = s.next()
+			q.Status.Conditions = []metav1.Condition{{Type: modelplane.ConditionReady, Status: metav1.ConditionTrue, Reason: "Available"}}
+			s.replicas[name] = q
+			moved = true
+		}
+	}
+	s.settleOpen()
+	return moved
+}
+
+// settle lets everything run, with an up-to-date cache, until nothing moves any more even if time passes.
+func (s *sim) settle() error {
+	const rounds = 400
+	quiet := 0
+	for range rounds {
+		s.refresh()
+		moved := s.reconcile(-1) > 0
+		moved = s.schedule(true) || moved
+		moved = s.compose(30*time.Second, 10*time.Second) || moved
+		if s.broken != nil {
+			return s.broken
+		}
+		if moved {
+			quiet = 0
+			s.now = s.now.Add(5 * time.Second)
+			continue
+		}
+		// Long enough for every time-out but the history's.
+		s.now = s.now.Add(4 * time.Minute)
+		if quiet++; quiet == 5 {
+			return nil
+		}
+	}
+	return fmt.Errorf("still moving after %d rounds: next is %v", rounds, told(Decide(s.observation()).Actions))
+}
+
+// placed gives where the replicas are: "east/0(h)".
+func (s *sim) placed() []string {
+	out := []string{}
+	for _, r := range s.replicas {
+		if r.DeletionTimestamp == nil && r.Labels[modelplane.LabelDeployment] == "chat" {
+			out = append(out, fmt.Sprintf("%s/%s", r.Spec.ClusterName, r.Labels[modelplane.LabelReplicaIndex]))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
