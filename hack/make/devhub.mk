@@ -13,13 +13,12 @@ DEVHUB_SOURCES    := go.mod go.sum hack/devhub-ldflags.sh hack/make/devhub.mk \
 build-devhub: $(DEVHUB_STAMP) ## Build the development control plane into bin/k8s (the first time takes minutes).
 
 # -buildvcs=false: its version is Kubernetes', and a commit must not relink it.
-# Links are replaced by rename, so components that run keep their file.
+# Links are removed and made anew, so components that run keep their file.
 $(DEVHUB_STAMP): $(DEVHUB_SOURCES)
 	@mkdir -p $(DEVHUB_DIR)
 	@flags="$$(hack/devhub-ldflags.sh)" && \
 		go build -buildvcs=false -ldflags "$$flags" -o $(BIN)/devhub ./cmd/devhub
 	@for component in $(DEVHUB_COMPONENTS); do \
-		ln -f $(BIN)/devhub $(DEVHUB_DIR)/.new && mv -f $(DEVHUB_DIR)/.new $(DEVHUB_DIR)/$$component; \
+		rm -f $(DEVHUB_DIR)/$$component && ln $(BIN)/devhub $(DEVHUB_DIR)/$$component; \
 	done
-	@rm -f $(DEVHUB_DIR)/.new
 	@touch $@
