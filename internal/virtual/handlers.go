@@ -17,49 +17,97 @@ limitations under the License.
 package virtual
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 )
 
-// informer is a shared informer with two differences.
+// informer is a shared informer with three differences.
 //
 // An update that makes another object of one, as identified by changed, reaches handlers as a deletion and an
 // addition. That covers an object deleted and created anew under the same name between two lists, which an informer
 // reports as an update, and a Pod that the scheduler's cache would not survive as an update: it ends the process when
 // a Pod's node changes.
 //
+// Handlers that are added before the informer runs are called one after another, in the order in which they were
+// added. The scheduler adds its own after those of its plugins, so that what a plugin keeps is up to date when the
+// scheduler takes an event for a reason to try a placement again; side by side, the plugin may be late and the
+// placement waits for an event that never comes.
+//
 // And it is in sync only when all handlers have seen the initial objects, so that what a handler keeps is complete
 // before the first decision.
 type informer struct {
 	cache.SharedIndexInformer
 	changed func(before, now any) bool
+	first   *handlerChain
 
-	mu            sync.Mutex
+	mu      sync.Mutex
+	running bool
+	// registrations with the inner informer: of the chain, and of each handler that came later.
 	registrations []cache.ResourceEventHandlerRegistration
 }
 
 func newInformer(inner cache.SharedIndexInformer, changed func(before, now any) bool) *informer {
-	return &informer{SharedIndexInformer: inner, changed: changed}
+	return &informer{SharedIndexInformer: inner, changed: changed, first: &handlerChain{}}
+}
+
+func (i *informer) Run(stopCh <-chan struct{}) {
+	i.RunWithContext(wait.ContextForChannel(stopCh))
+}
+
+func (i *informer) RunWithContext(ctx context.Context) {
+	i.mu.Lock()
+	i.running = true
+	i.mu.Unlock()
+	i.SharedIndexInformer.RunWithContext(ctx)
 }
 
 func (i *informer) AddEventHandler(handler cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
-	return i.register(i.SharedIndexInformer.AddEventHandler(i.splitting(handler)))
+	return i.AddEventHandlerWithOptions(handler, cache.HandlerOptions{})
 }
 
 func (i *informer) AddEventHandlerWithResyncPeriod(handler cache.ResourceEventHandler, resyncPeriod time.Duration) (cache.ResourceEventHandlerRegistration, error) {
-	return i.register(i.SharedIndexInformer.AddEventHandlerWithResyncPeriod(i.splitting(handler), resyncPeriod))
+	return i.AddEventHandlerWithOptions(handler, cache.HandlerOptions{ResyncPeriod: &resyncPeriod})
 }
 
 func (i *informer) AddEventHandlerWithOptions(handler cache.ResourceEventHandler, options cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
-	return i.register(i.SharedIndexInformer.AddEventHandlerWithOptions(i.splitting(handler), options))
+	handler = &splittingHandler{ResourceEventHandler: handler, changed: i.changed}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.running {
+		return i.register(handler, options)
+	}
+	if i.first.registration == nil {
+		registration, err := i.register(i.first, options)
+		if err != nil {
+			return nil, err
+		}
+		i.first.registration = registration
+	}
+	return i.first.add(handler), nil
+}
+
+// register needs the lock.
+func (i *informer) register(handler cache.ResourceEventHandler, options cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
+	registration, err := i.SharedIndexInformer.AddEventHandlerWithOptions(handler, options)
+	if err != nil {
+		return nil, err
+	}
+	i.registrations = append(i.registrations, registration)
+	return registration, nil
 }
 
 func (i *informer) RemoveEventHandler(registration cache.ResourceEventHandlerRegistration) error {
+	if link, ok := registration.(*chainedHandler); ok {
+		i.first.remove(link)
+		return nil
+	}
 	i.mu.Lock()
 	i.registrations = slices.DeleteFunc(i.registrations, func(known cache.ResourceEventHandlerRegistration) bool {
 		return known == registration
@@ -83,18 +131,61 @@ func (i *informer) HasSynced() bool {
 	return true
 }
 
-func (i *informer) register(registration cache.ResourceEventHandlerRegistration, err error) (cache.ResourceEventHandlerRegistration, error) {
-	if err != nil {
-		return nil, err
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.registrations = append(i.registrations, registration)
-	return registration, nil
+// handlerChain calls handlers one after another.
+type handlerChain struct {
+	registration cache.ResourceEventHandlerRegistration
+
+	mu    sync.RWMutex
+	links []*chainedHandler
 }
 
-func (i *informer) splitting(handler cache.ResourceEventHandler) cache.ResourceEventHandler {
-	return &splittingHandler{ResourceEventHandler: handler, changed: i.changed}
+// chainedHandler is one of them, and its own registration.
+type chainedHandler struct {
+	cache.ResourceEventHandler
+	chain *handlerChain
+}
+
+func (h *chainedHandler) HasSynced() bool {
+	return h.chain.registration.HasSynced()
+}
+
+func (c *handlerChain) add(handler cache.ResourceEventHandler) *chainedHandler {
+	link := &chainedHandler{ResourceEventHandler: handler, chain: c}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.links = append(c.links, link)
+	return link
+}
+
+func (c *handlerChain) remove(link *chainedHandler) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	// A new slice, for the old one may be walked over right now.
+	c.links = slices.DeleteFunc(slices.Clone(c.links), func(known *chainedHandler) bool { return known == link })
+}
+
+func (c *handlerChain) handlers() []*chainedHandler {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.links
+}
+
+func (c *handlerChain) OnAdd(obj any, isInInitialList bool) {
+	for _, handler := range c.handlers() {
+		handler.OnAdd(obj, isInInitialList)
+	}
+}
+
+func (c *handlerChain) OnUpdate(before, now any) {
+	for _, handler := range c.handlers() {
+		handler.OnUpdate(before, now)
+	}
+}
+
+func (c *handlerChain) OnDelete(obj any) {
+	for _, handler := range c.handlers() {
+		handler.OnDelete(obj)
+	}
 }
 
 type splittingHandler struct {

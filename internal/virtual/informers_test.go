@@ -241,6 +241,48 @@ func TestInformerSyncIncludesHandlers(t *testing.T) {
 	assert.True(t, informers.Replicas.HasSynced(), "a handler that was removed holds nothing back")
 }
 
+// A plugin's handler, which is added first, has always heard of what the scheduler's is told.
+func TestHandlersAreCalledInOrder(t *testing.T) {
+	hub := newFakeHub(t)
+	hub.set(resourcePlacements, pendingPlacement("a-0-1"))
+	heard, removed := &recorded{}, &recorded{}
+	var early cache.ResourceEventHandlerRegistration
+	informers := started(t, hub, func(informers *Informers) {
+		pods := informers.Shared.Core().V1().Pods().Informer()
+		for _, name := range []string{"plugin", "scheduler"} {
+			_, err := pods.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
+				AddFunc: func(obj any, initial bool) {
+					heard.add("%s: add %s, initial %t", name, obj.(*corev1.Pod).Name, initial)
+				},
+				DeleteFunc: func(obj any) { heard.add("%s: delete %s", name, obj.(*corev1.Pod).Name) },
+			})
+			require.NoError(t, err)
+		}
+		var err error
+		early, err = pods.AddEventHandler(removed.handler())
+		require.NoError(t, err)
+	})
+	waitForSync(t, informers)
+	assert.True(t, early.HasSynced())
+	require.NoError(t, informers.Shared.Core().V1().Pods().Informer().RemoveEventHandler(early))
+	require.Eventually(t, func() bool { return hub.watching(resourcePlacements) }, deadline, time.Millisecond)
+	for i := range 50 {
+		hub.send(resourcePlacements, watch.Added, atVersion(pendingPlacement("b-0-1"), 101+2*i))
+		hub.send(resourcePlacements, watch.Deleted, atVersion(pendingPlacement("b-0-1"), 102+2*i))
+	}
+	want := []string{"plugin: add a-0-1, initial true", "scheduler: add a-0-1, initial true"}
+	for range 50 {
+		want = append(want, "plugin: add b-0-1, initial false", "scheduler: add b-0-1, initial false", "plugin: delete b-0-1", "scheduler: delete b-0-1")
+	}
+	eventually(t, want, heard.get)
+	assert.Equal(t, []string{`add a-0-1 uid-a-0-1.g2 on ""`}, removed.get())
+
+	late := &recorded{}
+	_, err := informers.Shared.Core().V1().Pods().Informer().AddEventHandler(late.handler())
+	require.NoError(t, err)
+	eventually(t, []string{`add a-0-1 uid-a-0-1.g2 on ""`}, late.get)
+}
+
 func TestDynamicFactoryGivesTypedReplicas(t *testing.T) {
 	hub := newFakeHub(t)
 	hub.set(resourceReplicas, &modelplane.ModelReplica{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "chat-32a9b"}})

@@ -95,7 +95,7 @@ func TestLeaderElectionAndRole(t *testing.T) {
 	h.waitAssigned("chat-0-1")
 	h.waitUnschedulable("pending-0-1")
 	h.eventually(func() error {
-		return unless(strings.Contains(second.output.String(), "attempting to acquire leader lease"), "the second does not stand for election")
+		return unless(strings.Contains(second.output.String(), "Attempting to acquire leader lease"), "the second does not stand for election")
 	})
 	assert.Zero(t, second.attempts("chat-0-1"))
 
