@@ -24,6 +24,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -67,7 +68,9 @@ func (s *stage) kubectl(ctx context.Context, args ...string) (string, error) {
 func (h *hub) kubectlQuietly(ctx context.Context, input io.Reader, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, h.kubectlBinary(), args...)
 	cmd.Dir = h.root
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+h.kubeconfig())
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+h.kubeconfig(),
+		// Neither the user's preferences nor a cache in the user's home.
+		"KUBERC=off", "KUBECACHEDIR="+filepath.Join(h.folder, "cache"))
 	cmd.Stdin = input
 	output, err := cmd.CombinedOutput()
 	return string(output), err
@@ -119,7 +122,7 @@ func (s *stage) request(ctx context.Context, path string) (code int, body string
 	if err != nil {
 		return 0, "", err
 	}
-	s.out.command("curl "+url, fmt.Sprintf("HTTP %d  %s", response.StatusCode, content))
+	s.out.printf("   GET %s\n%s", url, indent(fmt.Sprintf("%s  %s", response.Status, content)))
 	return response.StatusCode, string(content), nil
 }
 

@@ -50,7 +50,7 @@ func start(t *testing.T, crds string) *cluster {
 func (c *cluster) kubectl(t *testing.T, args ...string) (string, bool) {
 	cmd := exec.CommandContext(t.Context(), filepath.Join(c.BinDir(), "kubectl"), args...)
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.KubeconfigPath())
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+c.KubeconfigPath(), "KUBERC=off", "KUBECACHEDIR="+t.TempDir())
 	output, err := cmd.CombinedOutput()
 	return string(output), err == nil
 }
