@@ -213,7 +213,7 @@ func (s *state) excused(sl *slot) bool {
 	case last.leaving() && !s.mayPlace():
 		return true
 	default:
-		due := last.notReadySince(s.Now).Add(s.Policy.ReadyTimeout)
+		due := s.notReadySince(last).Add(s.Policy.ReadyTimeout)
 		s.wake(due)
 		return !s.Now.Before(due)
 	}

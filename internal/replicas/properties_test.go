@@ -153,7 +153,9 @@ func (s *randomSim) deleteSomeReplica(t *rapid.T) {
 
 func (s *randomSim) deleteSomePlacement(t *rapid.T) {
 	if names := sortedKeys(s.placements); len(names) > 0 {
-		delete(s.placements, rapid.SampledFrom(names).Draw(t, "placement"))
+		name := rapid.SampledFrom(names).Draw(t, "placement")
+		s.note("somebody deletes %s", name)
+		delete(s.placements, name)
 	}
 }
 

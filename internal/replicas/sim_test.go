@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -65,6 +66,8 @@ type sim struct {
 	broken error
 	// deletions of replicas by this controller, in words.
 	deletions []string
+	// trace of all that was done, in words.
+	trace []string
 	// poolsChanged tells that nodes were taken away, so that more can be charged than there are.
 	poolsChanged bool
 }
@@ -157,7 +160,9 @@ func (s *sim) reconcile(killedAfter int) int {
 		if i == killedAfter {
 			return len(result.Actions)
 		}
-		if err := s.apply(a); err != nil {
+		err := s.apply(a)
+		s.note("%s -> %v", told([]Action{a})[0], err)
+		if err != nil {
 			return len(result.Actions)
 		}
 		s.check()
@@ -318,6 +323,7 @@ func (s *sim) deleteReplica(a DeleteReplica) error {
 }
 
 func (s *sim) terminate(old *modelplane.ModelReplica) {
+	s.note("replica %s terminates", old.Name)
 	r := old.DeepCopy()
 	r.DeletionTimestamp, r.ResourceVersion = ptr.To(metav1.NewTime(s.now)), s.next()
 	s.replicas[r.Name] = r
@@ -366,9 +372,13 @@ func (s *sim) settleOpen() {
 	}
 }
 
+func (s *sim) note(format string, args ...any) {
+	s.trace = append(s.trace, s.now.Format(time.TimeOnly)+" "+fmt.Sprintf(format, args...))
+}
+
 func (s *sim) breaks(format string, args ...any) {
 	if s.broken == nil {
-		s.broken = fmt.Errorf(format, args...)
+		s.broken = fmt.Errorf("%s\n%s", fmt.Sprintf(format, args...), strings.Join(s.trace, "\n"))
 	}
 }
 
@@ -433,6 +443,7 @@ func (s *sim) scheduleOne(p *evenkeel.ReplicaPlacement) bool {
 		if c != nil && c.ObservedGeneration == p.Generation {
 			return false
 		}
+		s.note("%s fits nowhere", p.Name)
 		q := p.DeepCopy()
 		meta.SetStatusCondition(&q.Status.Conditions, metav1.Condition{
 			Type: evenkeel.ConditionScheduled, Status: metav1.ConditionFalse, Reason: evenkeel.ReasonUnschedulable,
@@ -459,6 +470,7 @@ func (s *sim) indexTaken(cluster string, index int32) bool {
 }
 
 func (s *sim) assign(old *evenkeel.ReplicaPlacement, a evenkeel.Assignment, reason string) {
+	s.note("%s is assigned to %s/%d", old.Name, a.ClusterName, a.Index)
 	p := old.DeepCopy()
 	p.Status.Assignment = &a
 	meta.SetStatusCondition(&p.Status.Conditions, metav1.Condition{
@@ -486,7 +498,7 @@ func (s *sim) fits(p *evenkeel.ReplicaPlacement, c *modelplane.InferenceCluster)
 func (s *sim) charged(p *evenkeel.ReplicaPlacement, c *modelplane.InferenceCluster, pools *placement.Pools) map[string]int64 {
 	charged := map[string]int64{}
 	replaced := ""
-	if old := s.placements[p.Spec.Replaces]; old != nil && old.Status.Assignment != nil {
+	if old := s.placements[p.Spec.Replaces]; old != nil && old.Status.Assignment != nil && !finished(old) {
 		replaced = nameOf(old)
 	}
 	for name, r := range s.replicas {
@@ -525,6 +537,7 @@ func (s *sim) compose(loading, terminating time.Duration) (moved bool) {
 	for name, r := range s.replicas {
 		if r.DeletionTimestamp != nil {
 			if s.now.Sub(r.DeletionTimestamp.Time) >= terminating {
+				s.note("replica %s is gone", name)
 				delete(s.replicas, name)
 				moved = true
 			}

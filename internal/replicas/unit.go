@@ -134,18 +134,49 @@ func (u *unit) healthy() bool {
 	return u.ready() && u.cluster != nil && placement.Ready(u.cluster.InferenceCluster)
 }
 
-// notReadySince is since when an assigned replica that is not ready has not been.
-func (u *unit) notReadySince(now time.Time) time.Time {
+// notReadySince is since when an assigned replica that is not ready has not been. One that was never made, because it
+// waits for its turn, is not ready since then or since what it replaces went, whatever was later.
+func (s *state) notReadySince(u *unit) time.Time {
 	if c := u.condition(evenkeel.ConditionReady); c != nil {
 		if c.Status == metav1.ConditionTrue {
-			return now
+			return s.Now
 		}
 		return c.LastTransitionTime.Time
 	}
+	since := u.placement.CreationTimestamp.Time
 	if c := u.condition(evenkeel.ConditionScheduled); c != nil && c.Status == metav1.ConditionTrue {
-		return c.LastTransitionTime.Time
+		since = c.LastTransitionTime.Time
 	}
-	return u.placement.CreationTimestamp.Time
+	if went := s.wentAt(u); went.After(since) {
+		return went
+	}
+	return since
+}
+
+// wentAt is when the last replica that a placement takes over from was deleted.
+func (s *state) wentAt(u *unit) time.Time {
+	var at time.Time
+	for _, before := range u.slot.before(u) {
+		switch {
+		case before.terminating():
+			at = later(at, before.replica.DeletionTimestamp.Time)
+		case before.gone():
+			return s.Now
+		}
+	}
+	if origin := s.placementNamed(u.placement.Spec.Replaces); origin != nil {
+		if c := meta.FindStatusCondition(origin.Status.Conditions, evenkeel.ConditionMoved); c != nil {
+			at = later(at, c.LastTransitionTime.Time)
+		}
+	}
+	return at
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 func (u *unit) clusterName() string {
