@@ -42,9 +42,10 @@ const (
 	any64 = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 )
 
-// vectors are the compatibility cases of OME's two rule sets, by number. In values, OK
-// stands for the body of a good drain. drains is what the controller reads; -1 means that
-// it refuses, with fault in its error.
+// vectors are the compatibility cases of OME's two rule sets, by number; those called
+// "like" have none and are close to the one they name. In values, OK stands for the
+// body of a good drain. drains is what the controller reads; -1 means that it refuses,
+// with fault in its error.
 var vectors = []struct {
 	number  string
 	absent  bool
@@ -54,37 +55,37 @@ var vectors = []struct {
 	command verdict
 }{
 	{number: "1", absent: true, drains: 0, command: ok},
-	{number: "2", value: `{}`, drains: 0, command: ok},
+	{number: "3 like", value: `{}`, drains: 0, command: ok},
 	{number: "3", value: " {\n\t} ", drains: 0, command: ok},
 	{number: "4", value: "", drains: -1, fault: "decode top-level object: EOF", command: mal},
-	{number: "5", value: "  ", drains: -1, fault: "decode top-level object: EOF", command: mal},
+	{number: "4 like", value: "  ", drains: -1, fault: "decode top-level object: EOF", command: mal},
 	{number: "6", value: `null`, drains: -1, fault: "top-level value must be a JSON object keyed by override ID", command: mal},
 	{number: "7", value: `[]`, drains: -1, fault: "top-level value must be a JSON object keyed by override ID", command: mal},
-	{number: "8", value: `"a"`, drains: -1, fault: "top-level value must be a JSON object keyed by override ID", command: mal},
+	{number: "7 like", value: `"a"`, drains: -1, fault: "top-level value must be a JSON object keyed by override ID", command: mal},
 	{number: "9", value: `{`, drains: -1, fault: "close top-level object: EOF", command: mal},
 	{number: "10", value: `{} {}`, drains: -1, fault: "unexpected trailing JSON token {", command: mal},
-	{number: "11", value: `{} x`, drains: -1, fault: "decode trailing data: invalid character 'x'", command: mal},
+	{number: "10 like", value: `{} x`, drains: -1, fault: "decode trailing data: invalid character 'x'", command: mal},
 	{number: "12", value: "\ufeff{}", drains: -1, fault: "decode top-level object: invalid character", command: mal},
 	{number: "13", value: `{"a":{OK}}`, drains: 1, command: ok},
-	{number: "14", value: "{ \"a\" :\n{ \"reason\":\"r\", \"cluster\":\"worker-a\" } }", drains: 1, command: ok},
+	{number: "13 like", value: "{ \"a\" :\n{ \"reason\":\"r\", \"cluster\":\"worker-a\" } }", drains: 1, command: ok},
 	{number: "15", value: `{"b":{OK},"a":{OK}}`, drains: 2, command: ok},
 	{number: "16", value: `{"a":{OK},"a":{OK}}`, drains: -1, fault: `duplicate override ID "a"`, command: mal},
-	{number: "17", value: `{"a":{OK},"\u0061":{OK}}`, drains: -1, fault: `duplicate override ID "a"`, command: mal},
+	{number: "16 like", value: `{"a":{OK},"\u0061":{OK}}`, drains: -1, fault: `duplicate override ID "a"`, command: mal},
 	{number: "18", value: `{"a":{OK},"A":{OK}}`, drains: 2, command: mal},
 	{number: "19", value: `{"":{OK}}`, drains: -1, fault: "override ID must be non-empty", command: mal},
-	{number: "20", value: `{" a":{OK}}`, drains: -1, fault: "override ID must not have leading or trailing whitespace", command: mal},
+	{number: "19 like", value: `{" a":{OK}}`, drains: -1, fault: "override ID must not have leading or trailing whitespace", command: mal},
 	{number: "21", value: `{"a\u00a0":{OK}}`, drains: -1, fault: "override ID must not have leading or trailing whitespace", command: mal},
 	{number: "22", value: `{"a\u200b":{OK}}`, drains: 1, command: mal},
-	{number: "23", value: `{"a":"worker-a"}`, drains: -1, fault: `override "a" must be a JSON object`, command: mal},
+	{number: "24 like", value: `{"a":"worker-a"}`, drains: -1, fault: `override "a" must be a JSON object`, command: mal},
 	{number: "24", value: `{"a":null}`, drains: -1, fault: `override "a" must be a JSON object`, command: mal},
 	{number: "25", value: `{"a":[]}`, drains: -1, fault: `override "a" must be a JSON object`, command: mal},
-	{number: "26", value: `{"a":{}}`, drains: -1, fault: `override "a" cluster must be non-empty`, command: mal},
+	{number: "27 like", value: `{"a":{}}`, drains: -1, fault: `override "a" cluster must be non-empty`, command: mal},
 	{number: "27", value: `{"a":{"cluster":"worker-a"}}`, drains: -1, fault: `override "a" reason must be non-empty`, command: mal},
 	{number: "28", value: `{"a":{"reason":"r"}}`, drains: -1, fault: `override "a" cluster must be non-empty`, command: mal},
-	{number: "29", value: `{"a":{"cluster":null,"reason":"r"}}`, drains: -1, fault: `override "a" cluster must be non-empty`, command: mal},
+	{number: "28 like", value: `{"a":{"cluster":null,"reason":"r"}}`, drains: -1, fault: `override "a" cluster must be non-empty`, command: mal},
 	{number: "30", value: `{"a":{"cluster":1,"reason":"r"}}`, drains: -1, fault: `override "a" field "cluster" must be a string: json: cannot unmarshal number into Go value of type string`, command: mal},
 	{number: "31", value: `{"a":{"cluster":["worker-a"],"reason":"r"}}`, drains: -1, fault: `override "a" field "cluster" must be a string: json: cannot unmarshal array`, command: mal},
-	{number: "32", value: `{"a":{"Cluster":"worker-a","reason":"r"}}`, drains: -1, fault: `override "a" has unknown field "Cluster"`, command: mal},
+	{number: "33 like", value: `{"a":{"Cluster":"worker-a","reason":"r"}}`, drains: -1, fault: `override "a" has unknown field "Cluster"`, command: mal},
 	{number: "33", value: `{"a":{OK,"weight":"0"}}`, drains: -1, fault: `override "a" has unknown field "weight"`, command: mal},
 	{number: "34", value: `{"a":{OK,"weight":0}}`, drains: -1, fault: `override "a" field "weight" must be a string: json: cannot unmarshal number`, command: mal},
 	{number: "36", value: `{"a":{"cluster":"worker-a","cluster":"worker-b","reason":"r"}}`, drains: -1, fault: `override "a" has duplicate field "cluster"`, command: mal},
