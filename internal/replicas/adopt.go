@@ -45,11 +45,14 @@ func identityOf(r *modelplane.ModelReplica) identity {
 func (s *state) adopt() (adopting int, surplus []*modelplane.ModelReplica) {
 	taken := map[identity]bool{}
 	for u := range s.units {
-		if u.adopting() {
+		switch {
+		case u.adopting():
 			adopting++
 			s.assignAdopted(u)
-		}
-		if u.assigned() {
+			if u.alive() {
+				taken[identityOf(u.replica)] = true
+			}
+		case u.assigned():
 			taken[identity{cluster: u.clusterName(), index: u.index()}] = true
 		}
 	}

@@ -484,6 +484,11 @@ func TestDecide(t *testing.T) {
 			[]string{"create placement 0-1 adopting east-0"},
 		},
 		{
+			"also while the first is being adopted",
+			[]string{"wants 2", "east h:4", "replica a on east/0 index 0", "replica b on east/1 index two", "0-1 adopts a"},
+			[]string{"assign placement 0-1 to east/0"},
+		},
+		{
 			"now all is well",
 			[]string{"wants 1", "east p1:1,p2:1", "replica chat-east-0-copy on east/0(p2) ready", "replica chat-east-0 on east/0(p1) ready", "0-1 adopts chat-east-0 on east/0(p1) unmarked"},
 			[]string{"mark 0-1: ready", "delete replica east-0-copy: a second replica of east/0", "apply endpoint east-0"},

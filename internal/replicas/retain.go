@@ -69,9 +69,9 @@ func isAboutCluster(reason string) bool {
 }
 
 // retain asks the placement rules. An empty list of clusters, or of those that the selector selects, is more likely a
-// mistake than a wish to stop everything: it is reported and moves nothing.
+// mistake than a wish to stop everything: it is reported and moves nothing that runs.
 func (s *state) retain(u *unit) *placement.Cause {
-	if len(s.Clusters) == 0 {
+	if len(s.Clusters) == 0 && !u.uncreated() {
 		return nil
 	}
 	in := placement.RetainInput{
@@ -81,7 +81,7 @@ func (s *state) retain(u *unit) *placement.Cause {
 		Assigned:    u.placement.Status.Assignment.Engines,
 		ClusterName: u.clusterName(),
 	}
-	if s.candidates == 0 {
+	if s.candidates == 0 && !u.uncreated() {
 		in.Selector = nil
 	}
 	if u.replica != nil {

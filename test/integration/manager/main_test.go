@@ -22,12 +22,15 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -43,6 +46,8 @@ const root = "../../.."
 var hub struct {
 	*controlplane.ControlPlane
 	client client.Client
+	// managerKubeconfig is that of the user whom the shipped role was made for, who may do nothing else.
+	managerKubeconfig string
 }
 
 func TestMain(m *testing.M) {
@@ -85,5 +90,32 @@ func runTests(m *testing.M) (code int, err error) {
 	if hub.client, err = client.New(hub.Config(), client.Options{Scheme: scheme}); err != nil {
 		return 1, err
 	}
+	folder, err := os.MkdirTemp("", "evenkeel-manager-test-")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(folder)
+	if err := addManagerUser(start, folder); err != nil {
+		return 1, err
+	}
 	return m.Run(), nil
+}
+
+// addManagerUser grants the manager what the shipped manifests grant it, and nothing else.
+func addManagerUser(ctx context.Context, folder string) error {
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "evenkeel-system"}}
+	if err := hub.client.Create(ctx, ns); err != nil {
+		return err
+	}
+	kubectl := exec.CommandContext(ctx, filepath.Join(hub.BinDir(), "kubectl"), "--kubeconfig="+hub.KubeconfigPath(),
+		"apply", "-f", root+"/manifests/hub/manager/rbac.yaml")
+	if out, err := kubectl.CombinedOutput(); err != nil {
+		return fmt.Errorf("apply the manager's role: %w: %s", err, out)
+	}
+	config, err := hub.AddUser("system:serviceaccount:evenkeel-system:hub-manager", "system:serviceaccounts", "system:authenticated")
+	if err != nil {
+		return err
+	}
+	hub.managerKubeconfig = filepath.Join(folder, "manager.kubeconfig")
+	return controlplane.WriteKubeconfig(hub.managerKubeconfig, config)
 }

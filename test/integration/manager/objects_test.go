@@ -23,12 +23,14 @@ import (
 	"strconv"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/placement"
+	"github.com/evenkeel-io/evenkeel/internal/standin"
 )
 
 const atLeast80Gi = `device.capacity["gpu.acme.test"].memory.compareTo(quantity("80Gi")) >= 0`
@@ -67,9 +69,30 @@ func noGateway(c *modelplane.InferenceCluster) { c.Status.Gateway = nil }
 
 func noStatus(c *modelplane.InferenceCluster) { c.Status = modelplane.InferenceClusterStatus{} }
 
+// failing keeps the replicas on a cluster from getting ready.
+func failing(c *modelplane.InferenceCluster) {
+	c.Annotations = map[string]string{standin.AnnotationFail: "by the test"}
+}
+
+// refuses checks that the API server does not take a cluster.
+func (w *world) refuses(id string, options ...clusterOption) {
+	w.t.Helper()
+	err := hub.client.Create(w.ctx, clusterFor("east", 1, options...))
+	require.True(w.t, apierrors.IsInvalid(err), "%s: %v", id, err)
+}
+
 // cluster makes an InferenceCluster that is Ready, with gateway 192.0.2.1 and pool h of the given nodes.
 func (w *world) cluster(name string, nodes int64, options ...clusterOption) *modelplane.InferenceCluster {
 	w.t.Helper()
+	c := clusterFor(name, nodes, options...)
+	status := c.Status.DeepCopy()
+	require.NoError(w.t, hub.client.Create(w.ctx, c))
+	status.DeepCopyInto(&c.Status)
+	require.NoError(w.t, hub.client.Status().Update(w.ctx, c))
+	return c
+}
+
+func clusterFor(name string, nodes int64, options ...clusterOption) *modelplane.InferenceCluster {
 	c := &modelplane.InferenceCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: modelplane.InferenceClusterSpec{Cluster: modelplane.ClusterSpec{
@@ -87,10 +110,6 @@ func (w *world) cluster(name string, nodes int64, options ...clusterOption) *mod
 	for _, option := range options {
 		option(c)
 	}
-	status := c.Status.DeepCopy()
-	require.NoError(w.t, hub.client.Create(w.ctx, c))
-	status.DeepCopyInto(&c.Status)
-	require.NoError(w.t, hub.client.Status().Update(w.ctx, c))
 	return c
 }
 
@@ -143,6 +162,12 @@ func tolerations(list ...modelplane.Toleration) deploymentOption {
 func selector(m map[string]string) deploymentOption {
 	return func(d *modelplane.ModelDeployment) {
 		d.Spec.Template.Spec.ClusterSelector = &modelplane.LabelSelector{MatchLabels: m}
+	}
+}
+
+func cachedBy(name string) deploymentOption {
+	return func(d *modelplane.ModelDeployment) {
+		d.Spec.Template.Spec.ModelCacheRef = &modelplane.NameReference{Name: name}
 	}
 }
 

@@ -109,7 +109,7 @@ leaderElection:
 modelDeployments:
   settleTime: 1s
 %s`, extra), 0o600))
-	return startProcess(t, "hub-manager", "--kubeconfig="+hub.KubeconfigPath(), "--config="+config, "-v=1")
+	return startProcess(t, "hub-manager", "--kubeconfig="+hub.managerKubeconfig, "--config="+config, "-v=1")
 }
 
 func startScheduler(t *testing.T) *process {

@@ -75,6 +75,20 @@ func newIdleWorld(t *testing.T) *world {
 	return w
 }
 
+// run runs a test of its own in a namespace of its own, with the binaries of this world.
+func (w *world) run(name string, test func(*world)) {
+	w.t.Run(name, func(t *testing.T) {
+		inner := newIdleWorld(t)
+		inner.manager, inner.scheduler = w.manager, w.scheduler
+		t.Cleanup(func() {
+			if t.Failed() {
+				t.Logf("hub-manager:\n%s", tail(w.manager.output(), 4000))
+			}
+		})
+		test(inner)
+	})
+}
+
 func (w *world) startStandIn(options standin.Options) {
 	w.t.Helper()
 	options.KeepClusterStatus = true
