@@ -27,6 +27,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/evenkeel-io/evenkeel/internal/controlplane"
 	"github.com/evenkeel-io/evenkeel/internal/controlplane/lifeline"
@@ -78,4 +79,19 @@ func TestDevhub(t *testing.T) {
 		assert.Error(t, err)
 		assert.Contains(t, string(output), "etcd: environment variable "+lifeline.EnvFD)
 	})
+}
+
+// controller-runtime's own test environment accepts the same binaries.
+func TestEnvtest(t *testing.T) {
+	binDir, err := controlplane.FindBinDir("")
+	require.NoError(t, err)
+	environment := &envtest.Environment{
+		BinaryAssetsDirectory:    binDir,
+		ControlPlaneStartTimeout: patience,
+		ControlPlaneStopTimeout:  patience,
+	}
+	config, err := environment.Start()
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, environment.Stop()) }()
+	create(t, client(t, config), "a")
 }

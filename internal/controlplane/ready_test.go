@@ -18,6 +18,8 @@ package controlplane
 
 import (
 	"crypto/tls"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -43,6 +45,7 @@ func serveHealth(t *testing.T, cp *ControlPlane, component Component, status *in
 		http.Error(w, "the body", *status)
 	}))
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // it reports the clients that do not trust it
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	address, ok := server.Listener.Addr().(*net.TCPAddr)
