@@ -93,7 +93,7 @@ func upstreamOf(endpoint *modelplane.ModelEndpoint) (*url.URL, error) {
 		return nil, err
 	}
 	if parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
-		return nil, fmt.Errorf("%q is not http(s)://<host>/...", endpoint.Spec.URL)
+		return nil, fmt.Errorf("%q does not begin with http(s)://<host>", endpoint.Spec.URL)
 	}
 	return &url.URL{Scheme: parsed.Scheme, Host: parsed.Host}, nil
 }

@@ -75,7 +75,7 @@ func (o *Options) validate() error {
 		}
 	}
 	if o.Workers < 0 {
-		problems = append(problems, fmt.Errorf("Workers is %d: it must not be negative", o.Workers))
+		problems = append(problems, fmt.Errorf("number of Workers is %d: it must not be negative", o.Workers))
 	}
 	return errors.Join(problems...)
 }

@@ -110,6 +110,11 @@ func TestProgress(t *testing.T) {
 	p.report("short")
 	p.passed("done")
 	assert.Equal(t, "\r   .. longer\r   .. short \n   ok    done\n", out.String(), "on a terminal")
+
+	out.Reset()
+	p.columns = func() int { return 10 }
+	p.report("longer than that")
+	assert.Equal(t, "\r   .. lon", out.String(), "on a narrow terminal")
 }
 
 func TestMerge(t *testing.T) {

@@ -32,13 +32,24 @@ type printer struct {
 	mu       sync.Mutex
 	out      io.Writer
 	terminal bool
+	columns  func() int // of the terminal, or zero if that is not known
 	steps    int
 	progress string // the line that is written over, if one is open
 }
 
 func newPrinter(out io.Writer) *printer {
-	file, ok := out.(*os.File)
-	return &printer{out: out, terminal: ok && term.IsTerminal(int(file.Fd()))}
+	p := &printer{out: out, columns: func() int { return 0 }}
+	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		p.terminal = true
+		p.columns = func() int {
+			columns, _, err := term.GetSize(int(file.Fd()))
+			if err != nil {
+				return 0
+			}
+			return columns
+		}
+	}
+	return p
 }
 
 // printf writes text as it is.
@@ -83,8 +94,12 @@ func (p *printer) report(line string) {
 		_, _ = fmt.Fprintf(p.out, "   .. %s\n", line)
 		return
 	}
+	line = "   .. " + line
+	if columns := p.columns(); columns > 0 && len(line) >= columns {
+		line = line[:columns-1] // a line that wraps cannot be written over
+	}
 	padding := max(0, len(p.progress)-len(line))
-	_, _ = fmt.Fprintf(p.out, "\r   .. %s%s", line, strings.Repeat(" ", padding))
+	_, _ = fmt.Fprintf(p.out, "\r%s%s", line, strings.Repeat(" ", padding))
 	p.progress = line
 }
 

@@ -107,7 +107,9 @@ func moveAway(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	s.out.printf("\n")
+	if _, err := s.kubectl(ctx, "get", "replicaplacements", "-n", namespace); err != nil {
+		return err
+	}
 	if _, err := s.showReplicas(ctx, "-l", modelplane.LabelCluster+"="+clusterEast); err != nil {
 		return err
 	}
