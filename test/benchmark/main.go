@@ -32,6 +32,9 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/go-logr/logr"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
 	"github.com/evenkeel-io/evenkeel/internal/controlplane"
 	"github.com/evenkeel-io/evenkeel/test/benchmark/harness"
 )
@@ -46,6 +49,8 @@ const (
 const envBenchmark = "BENCH"
 
 func main() {
+	// What libraries log would come between the lines of progress.
+	ctrllog.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()

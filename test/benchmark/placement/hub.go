@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -34,10 +35,32 @@ import (
 // hubSide is the hub scheduler, which assigns ReplicaPlacements to InferenceClusters.
 type hubSide struct{}
 
-const deviceDriver = "gpu.nvidia.com"
+const (
+	deviceDriver = "gpu.nvidia.com"
+	// systemNamespace is where the scheduler's manifests put it.
+	systemNamespace = "evenkeel-system"
+)
 
 func (hubSide) name() string   { return hubName }
 func (hubSide) binary() string { return "hub-scheduler" }
+
+// user is the service account of the scheduler's manifests, by which it has the
+// rights that they give it and no other.
+func (hubSide) user() (string, []string) {
+	return "system:serviceaccount:" + systemNamespace + ":hub-scheduler",
+		[]string{"system:serviceaccounts", "system:serviceaccounts:" + systemNamespace}
+}
+
+// prepare installs the CRDs and the scheduler's role.
+func (hubSide) prepare(ctx context.Context, environment *harness.Environment, cp *controlplane.ControlPlane, c client.Client) error {
+	if err := cp.InstallCRDs(ctx, environment.Manifest("hub", "crds"), environment.Manifest("dev", "crds")); err != nil {
+		return err
+	}
+	if err := c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: systemNamespace}}); err != nil {
+		return fmt.Errorf("create namespace %s: %w", systemNamespace, err)
+	}
+	return createAll(ctx, c, environment.Manifest("hub", "scheduler", "base", "rbac.yaml"))
+}
 
 func (hubSide) createTarget(ctx context.Context, c client.Client, i int) error {
 	cluster := inferenceCluster(i)
@@ -188,11 +211,4 @@ func landedPlacement(p *evenkeel.ReplicaPlacement) (landed, error) {
 	l.cluster, l.index = assignment.ClusterName, assignment.Index
 	l.pool = assignment.Engines[0].Members[0].NodePoolName
 	return l, nil
-}
-
-// user is a plain one until the scheduler's manifests name its service account.
-func (hubSide) user() (string, []string) { return "evenkeel-hub-scheduler", []string{"system:masters"} }
-
-func (hubSide) prepare(ctx context.Context, environment *harness.Environment, cp *controlplane.ControlPlane) error {
-	return cp.InstallCRDs(ctx, environment.Manifest("hub", "crds"), environment.Manifest("dev", "crds"))
 }

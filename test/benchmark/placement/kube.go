@@ -45,7 +45,7 @@ func (kubeSide) binary() string { return "k8s/kube-scheduler" }
 func (kubeSide) user() (string, []string) { return "system:kube-scheduler", nil }
 
 // prepare does nothing: every API server has what kube-scheduler needs.
-func (kubeSide) prepare(context.Context, *harness.Environment, *controlplane.ControlPlane) error {
+func (kubeSide) prepare(context.Context, *harness.Environment, *controlplane.ControlPlane, client.Client) error {
 	return nil
 }
 

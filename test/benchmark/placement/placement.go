@@ -48,7 +48,7 @@ type options struct {
 	clusters, modes string
 	placements      int
 	runs            int
-	profiles        string
+	profiles        profiles
 }
 
 // Benchmark returns the entry for the list of benchmarks.
@@ -69,7 +69,8 @@ func (o *options) addFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.modes, name+"-modes", "live,queued", "when the objects are created, relative to the scheduler's start")
 	flags.IntVar(&o.placements, name+"-placements", 2000, "number of placements (or pods)")
 	flags.IntVar(&o.runs, name+"-runs", 3, "runs of each scheduler in each case; the median counts")
-	flags.StringVar(&o.profiles, name+"-profiles", "", "a folder to write a CPU and a heap profile of each scheduler's run to; profiling costs some of the rate")
+	flags.IntVar(&o.profiles.seconds, name+"-profile-seconds", 8, "how long the CPU profiles take, from the start of a run")
+	flags.StringVar(&o.profiles.folder, name+"-profiles", "", "a folder to write profiles of each run to: the scheduler's CPU and heap, the API server's CPU; they cost some of the rate")
 }
 
 // shape is one case: what is placed where, and when.
@@ -109,8 +110,8 @@ func measure(ctx context.Context, environment *harness.Environment, opts options
 	if err != nil {
 		return err
 	}
-	if opts.profiles != "" {
-		if err := os.MkdirAll(opts.profiles, 0o755); err != nil {
+	if opts.profiles.folder != "" {
+		if err := os.MkdirAll(opts.profiles.folder, 0o755); err != nil {
 			return fmt.Errorf("create the folder for profiles: %w", err)
 		}
 	}
@@ -133,7 +134,7 @@ func measure(ctx context.Context, environment *harness.Environment, opts options
 // measurement is a whole run of the benchmark.
 type measurement struct {
 	environment *harness.Environment
-	profiles    string // empty without profiling
+	profiles    profiles
 	started     time.Time
 	done, total int
 }

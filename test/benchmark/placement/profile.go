@@ -22,44 +22,69 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+
+	"github.com/evenkeel-io/evenkeel/internal/controlplane"
 )
 
-// profileSeconds is how long the CPU profile of a run takes.
-const profileSeconds = 8
+// profiles says whether and how to profile.
+type profiles struct {
+	// folder to write to; empty for no profiles.
+	folder string
+	// seconds that CPU profiles take.
+	seconds int
+}
 
-// startProfile begins a CPU profile of the scheduler if profiles were asked for. The
-// function that it returns waits for its end, takes a heap profile too and writes
-// both.
+// startProfile begins CPU profiles of the scheduler and the API server if profiles
+// were asked for. The function that it returns waits for their end, takes the
+// scheduler's heap profile too, and tells whether all were written.
 func (a *attempt) startProfile(ctx context.Context, s *scheduler) (finish func() error) {
-	if a.m.profiles == "" {
+	if a.m.profiles.folder == "" {
 		return func() error { return nil }
 	}
-	done := make(chan error, 1)
-	go func() { done <- a.profileCPU(ctx, s) }()
-	return func() error {
-		if err := <-done; err != nil {
-			return fmt.Errorf("profile the scheduler: %w", err)
+	cpuProfile := "/debug/pprof/profile?seconds=" + strconv.Itoa(a.m.profiles.seconds)
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		// Where the objects were queued, nobody has waited for the port yet.
+		if err := s.waitReady(groupCtx); err != nil {
+			return err
 		}
-		if err := a.saveProfile(ctx, s, "heap", "/debug/pprof/heap"); err != nil {
-			return fmt.Errorf("profile the scheduler: %w", err)
+		return a.saveProfile(groupCtx, s.endpoint, cpuProfile, a.side.name()+".cpu")
+	})
+	group.Go(func() error {
+		apiServer, err := apiServerEndpoint(a.cp)
+		if err != nil {
+			return err
+		}
+		return a.saveProfile(groupCtx, apiServer, cpuProfile, a.side.name()+".apiserver-cpu")
+	})
+	return func() error {
+		if err := group.Wait(); err != nil {
+			return fmt.Errorf("take a profile: %w", err)
+		}
+		if err := a.saveProfile(ctx, s.endpoint, "/debug/pprof/heap", a.side.name()+".heap"); err != nil {
+			return fmt.Errorf("take a profile: %w", err)
 		}
 		return nil
 	}
 }
 
-func (a *attempt) profileCPU(ctx context.Context, s *scheduler) error {
-	// Where the objects were queued, nobody has waited for the port yet.
-	if err := s.waitReady(ctx); err != nil {
-		return err
-	}
-	return a.saveProfile(ctx, s, "cpu", "/debug/pprof/profile?seconds="+strconv.Itoa(profileSeconds))
-}
-
-func (a *attempt) saveProfile(ctx context.Context, s *scheduler, what, path string) error {
-	content, err := s.get(ctx, path)
+func (a *attempt) saveProfile(ctx context.Context, from endpoint, path, what string) error {
+	content, err := from.get(ctx, path)
 	if err != nil {
 		return err
 	}
-	file := fmt.Sprintf("%s-%s-%d-%s-run%d.%s.prof", name, a.shape.mode, a.shape.clusters, a.side.name(), a.number, what)
-	return os.WriteFile(filepath.Join(a.m.profiles, file), content, 0o600)
+	file := fmt.Sprintf("%s-%s-%d-run%d-%s.prof", name, a.shape.mode, a.shape.clusters, a.number, what)
+	return os.WriteFile(filepath.Join(a.m.profiles.folder, file), content, 0o600)
+}
+
+func apiServerEndpoint(cp *controlplane.ControlPlane) (endpoint, error) {
+	config := cp.Config()
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return endpoint{}, fmt.Errorf("create a client of the API server: %w", err)
+	}
+	return endpoint{client: client, url: config.Host}, nil
 }

@@ -88,12 +88,12 @@ func (m *measurement) measureRun(ctx context.Context, s shape, which side, numbe
 
 // prepare does everything that comes before the measurement, in both modes.
 func (a *attempt) prepare(ctx context.Context) error {
-	if err := a.side.prepare(ctx, a.m.environment, a.cp); err != nil {
-		return err
-	}
 	var err error
 	if a.client, err = client.New(a.cp.Config(), client.Options{Scheme: scheme()}); err != nil {
 		return fmt.Errorf("create a client: %w", err)
+	}
+	if err := a.side.prepare(ctx, a.m.environment, a.cp, a.client); err != nil {
+		return err
 	}
 	if err := a.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
 		return fmt.Errorf("create namespace %s: %w", namespace, err)

@@ -19,9 +19,7 @@ package placement
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -39,9 +37,7 @@ const readyTimeout = time.Minute
 // scheduler is the process of the side that is measured.
 type scheduler struct {
 	*harness.Child
-	// client calls the scheduler's own port as the control plane's administrator.
-	client *http.Client
-	url    string
+	endpoint endpoint
 }
 
 // startScheduler starts the side's scheduler with its default profile. Both sides
@@ -55,7 +51,7 @@ func startScheduler(a *attempt) (*scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := administrator(a.cp)
+	endpoint, err := schedulerEndpoint(a.cp, port)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +60,7 @@ func startScheduler(a *attempt) (*scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &scheduler{Child: child, client: client, url: "https://127.0.0.1:" + strconv.Itoa(port)}, nil
+	return &scheduler{Child: child, endpoint: endpoint}, nil
 }
 
 func schedulerArgs(kubeconfig, authority string, port int) []string {
@@ -99,15 +95,15 @@ func writeCredentials(a *attempt) (kubeconfig, authority string, err error) {
 	return kubeconfig, authority, nil
 }
 
-func administrator(cp *controlplane.ControlPlane) (*http.Client, error) {
+func schedulerEndpoint(cp *controlplane.ControlPlane, port int) (endpoint, error) {
 	config := cp.Config()
 	// The scheduler serves with a certificate that it made up.
 	config.CAData, config.Insecure = nil, true
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return nil, fmt.Errorf("create a client for the scheduler's port: %w", err)
+		return endpoint{}, fmt.Errorf("create a client of the scheduler's port: %w", err)
 	}
-	return client, nil
+	return endpoint{client: client, url: "https://127.0.0.1:" + strconv.Itoa(port)}, nil
 }
 
 // freePort returns a loopback port that nobody listens on. Somebody may take it
@@ -128,31 +124,11 @@ func (s *scheduler) waitReady(ctx context.Context) error {
 		if err := s.Check(); err != nil {
 			return false, err
 		}
-		_, latest = s.get(ctx, "/readyz")
+		_, latest = s.endpoint.get(ctx, "/readyz")
 		return latest == nil, nil
 	})
 	if err == nil {
 		return nil
 	}
 	return fmt.Errorf("wait until the scheduler is ready: %w; latest answer: %w; the last lines of its log:\n%s", err, latest, s.LogTail())
-}
-
-func (s *scheduler) get(ctx context.Context, path string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+path, nil)
-	if err != nil {
-		return nil, err
-	}
-	response, err := s.client.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		return nil, err
-	}
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: %s: %.200s", path, response.Status, body)
-	}
-	return body, nil
 }

@@ -40,7 +40,7 @@ type side interface {
 	// real cluster, with the same rights.
 	user() (name string, groups []string)
 	// prepare makes the API server know the kinds and rights that the side needs.
-	prepare(context.Context, *harness.Environment, *controlplane.ControlPlane) error
+	prepare(context.Context, *harness.Environment, *controlplane.ControlPlane, client.Client) error
 	// createTarget creates the i-th cluster or node, ready for placements.
 	createTarget(ctx context.Context, c client.Client, i int) error
 	// createReplica creates the object that stands for a replica and is to be placed.

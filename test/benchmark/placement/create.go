@@ -18,11 +18,18 @@ package placement
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/yaml"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
@@ -54,4 +61,28 @@ func scheme() *runtime.Scheme {
 	utilruntime.Must(evenkeel.AddToScheme(s))
 	utilruntime.Must(modelplane.AddToScheme(s))
 	return s
+}
+
+// createAll creates every object of a YAML file.
+func createAll(ctx context.Context, c client.Client, path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("create what a manifest says: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+	const bufferSize = 4096 // to tell YAML from JSON
+	documents := yaml.NewYAMLOrJSONDecoder(file, bufferSize)
+	for {
+		object := &unstructured.Unstructured{}
+		err := documents.Decode(object)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", path, err)
+		}
+		if err := c.Create(ctx, object); err != nil {
+			return fmt.Errorf("create %s %s of %s: %w", object.GetKind(), object.GetName(), path, err)
+		}
+	}
 }
