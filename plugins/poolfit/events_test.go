@@ -123,6 +123,9 @@ func TestHints(t *testing.T) {
 			hint: replicaHint, pending: pending(testhub.Attempt(2), testhub.Replaces("chat-0-1")), old: gone,
 			replicas: replicas{testhub.Replica("chat", "east", 0, "h100", 4)}, want: fwk.Queue,
 		},
+		"placement that takes over from none, and its deployment's replicas leave too little": {
+			hint: replicaHint, old: gone, replicas: replicas{testhub.Replica("chat", "east", 0, "h100", 4)}, want: fwk.QueueSkip,
+		},
 		"placement that takes over from a replica of another deployment's name": {
 			hint: replicaHint, pending: pending(testhub.Attempt(2), testhub.Replaces("chat-0-1")), old: gone,
 			replicas: replicas{testhub.Replica("chat", "east", 0, "h100", 4, testhub.ReplicaIn("other-team"))}, want: fwk.QueueSkip,
