@@ -338,7 +338,7 @@ type InferenceClusterList struct {
 }
 
 // DeviceTemplate is one kind of device that an InferenceClass gives each node.
-// +kubebuilder:validation:XValidation:rule="!(!has(self.claim) || self.claim == 'DRA') || (has(self.deviceClassName) && self.deviceClassName != '')",message="deviceClassName is required when claim is DRA"
+// +kubebuilder:validation:XValidation:rule="!(!has(self.claim) || self.claim == 'DRA') || (has(self.deviceClassName) && self.deviceClassName != \"\")",message="deviceClassName is required when claim is DRA"
 type DeviceTemplate struct {
 	// Name of the device.
 	// +kubebuilder:validation:MaxLength=63

@@ -17,6 +17,7 @@ limitations under the License.
 package v1alpha1
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -33,8 +34,8 @@ const (
 )
 
 // Toleration lets a deployment's replicas stay on, or land on, a cluster with a matching taint.
-// +kubebuilder:validation:XValidation:rule="(has(self.operator) && self.operator == 'Exists') || (has(self.key) && self.key != '')",message="an Equal toleration must set a key"
-// +kubebuilder:validation:XValidation:rule="!(has(self.operator) && self.operator == 'Exists') || !has(self.value) || self.value == ''",message="an Exists toleration must not set a value"
+// +kubebuilder:validation:XValidation:rule="(has(self.operator) && self.operator == 'Exists') || (has(self.key) && self.key != \"\")",message="an Equal toleration must set a key"
+// +kubebuilder:validation:XValidation:rule="!(has(self.operator) && self.operator == 'Exists') || !has(self.value) || self.value == \"\"",message="an Exists toleration must not set a value"
 type Toleration struct {
 	// Key of the taint; empty with Exists matches every taint.
 	// +optional
@@ -154,6 +155,9 @@ type EnvVar struct {
 	// Value of the variable.
 	// +optional
 	Value string `json:"value,omitempty"`
+	// ValueFrom says where the value is: a Secret, a ConfigMap, or a field of the pod.
+	// +optional
+	ValueFrom *corev1.EnvVarSource `json:"valueFrom,omitempty"`
 }
 
 // Container is the engine's container.
