@@ -432,6 +432,16 @@ func TestDecide(t *testing.T) {
 			[]string{"mark 0-1: not ready, leaving ReplicaDeleted, moved from east to east, Moved", "mark 0-2: Loading", "create replica east/1 on east"},
 		},
 		{
+			"its label taken away by hand: put back",
+			[]string{"wants 1", "east h:2", "replica chat-32a9b on east/0 ready unlabelled", "0-1 on east/0 uncreated"},
+			[]string{"mark 0-1: ready", "update replica east/0: [metadata.labels]", "apply endpoint east/0"},
+		},
+		{
+			"a replica of that name without an owner or a label is somebody else's",
+			[]string{"wants 1", "east h:2", "replica chat-32a9b on east/0 ready unlabelled unowned", "0-1 on east/0 uncreated"},
+			[]string{"mark 0-1: rejected NameTaken", "create placement 0-2"},
+		},
+		{
 			"the name belongs to somebody else",
 			[]string{"wants 1", "east h:2", "replica chat-32a9b on east/0 foreign", "0-1 on east/0 uncreated"},
 			[]string{"mark 0-1: rejected NameTaken", "create placement 0-2"},

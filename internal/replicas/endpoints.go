@@ -45,7 +45,7 @@ func (s *state) route() {
 		kept[r.Name] = true
 	}
 	for _, e := range s.Endpoints {
-		if s.ownsEndpoint(e) && !kept[e.Name] {
+		if s.owns(e) && !kept[e.Name] {
 			s.deleteEndpoint(e)
 		}
 	}
@@ -94,7 +94,7 @@ func (s *state) deleteEndpoint(e *modelplane.ModelEndpoint) {
 // endpoint gives the deployment's endpoint of that name, if it is there and not on its way out.
 func (s *state) endpoint(name string) *modelplane.ModelEndpoint {
 	for _, e := range s.Endpoints {
-		if e.Name == name && s.ownsEndpoint(e) && e.DeletionTimestamp == nil {
+		if e.Name == name && s.owns(e) && e.DeletionTimestamp == nil {
 			return e
 		}
 	}
@@ -103,13 +103,9 @@ func (s *state) endpoint(name string) *modelplane.ModelEndpoint {
 
 func (s *state) endpointNameTaken(name string) bool {
 	for _, e := range s.Endpoints {
-		if e.Name == name && !s.ownsEndpoint(e) {
+		if e.Name == name && !s.owns(e) {
 			return true
 		}
 	}
 	return false
-}
-
-func (s *state) ownsEndpoint(e *modelplane.ModelEndpoint) bool {
-	return s.owns(e) && e.Labels[modelplane.LabelDeployment] == s.Deployment.Name
 }

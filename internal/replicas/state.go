@@ -88,7 +88,7 @@ func (s *state) addReplicas() (taken map[string]bool) {
 	taken = map[string]bool{}
 	s.replicas = map[string]*modelplane.ModelReplica{}
 	for _, r := range s.Replicas {
-		if s.owns(r) && r.Labels[modelplane.LabelDeployment] == s.Deployment.Name {
+		if s.owns(r) {
 			s.replicas[r.Name] = r
 		} else {
 			taken[r.Name] = true
@@ -97,10 +97,13 @@ func (s *state) addReplicas() (taken map[string]bool) {
 	return taken
 }
 
-// owns tells whether an object's controller is the deployment, or nobody.
+// owns tells whether an object is the deployment's: its controller is the deployment, whatever somebody may have done to
+// its labels, or it has none and carries the deployment's name, as one that was made for it to adopt.
 func (s *state) owns(o metav1.Object) bool {
-	controller := metav1.GetControllerOf(o)
-	return controller == nil || controller.UID == s.Deployment.UID
+	if controller := metav1.GetControllerOf(o); controller != nil {
+		return controller.UID == s.Deployment.UID
+	}
+	return o.GetLabels()[modelplane.LabelDeployment] == s.Deployment.Name
 }
 
 func (s *state) addPlacements(taken map[string]bool) {
