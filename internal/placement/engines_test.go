@@ -31,7 +31,7 @@ import (
 func TestMatcherConcurrently(t *testing.T) {
 	m := NewMatcher()
 	large := gpuDevice(96)
-	large.Capacity["memory"] = modelplane.DeviceCapacity{Value: "256E"}
+	large.Capacity["memory"] = modelplane.DeviceCapacity{Value: "256000000000000000001"}
 	pools := []*Pools{prepared(poolOf("h", 2, large)), prepared(poolOf("h", 2), poolOf("i", 1)), prepared(poolOf("h", 2, gpuDevice(40)))}
 	var wg sync.WaitGroup
 	for worker := range 4 {

@@ -159,8 +159,14 @@ func TestHugeCosts(t *testing.T) {
 	none[0].Copies, none[0].Members[0].Nodes, none[0].Members[0].Devices[0].Count = -1, 0, ptr.To[int64](-5)
 	decision, _ = m.Place(none, pools, freeOf(map[string]int64{"h": 1}))
 	assert.Equal(t, map[string]int64{"h": 1}, decision.Cost, "bad numbers count as one")
+	resolved, err := m.Resolve(none, decision.Engines, pools)
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, *resolved[0][0][0].Count)
 	decision, _ = m.Place(none, pools, freeOf(map[string]int64{"h": 0}))
 	assert.Nil(t, decision)
+	none[0].Members[0].Devices = append(none[0].Members[0].Devices, ask("second", 1, "true"))
+	_, shortage = m.Place(none, pools, freeOf(nil))
+	assert.Equal(t, NoMatchingPool, shortage.Kind, "less than none of a device does not make more of it")
 }
 
 // More pools and engines than the schemas allow.

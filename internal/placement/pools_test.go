@@ -92,9 +92,9 @@ func TestDomains(t *testing.T) {
 func TestEvaluationLeavesDevicesAlone(t *testing.T) {
 	m := NewMatcher()
 	published := novaDevice()
-	published.Capacity["memory"] = modelplane.DeviceCapacity{Value: "256E"}
+	published.Capacity["memory"] = modelplane.DeviceCapacity{Value: "256000000000000000001"}
 	d := prepareDevice(&published)
-	p := m.program(`device.capacity["gpu.acme.test"].memory.add(quantity("1E")) == quantity("257E")`)
+	p := m.program(`device.capacity["gpu.acme.test"].memory.add(quantity("1")) == quantity("256000000000000000002")`)
 	for range 3 {
 		budget := uint64(1000)
 		assert.True(t, p.matches(&d, &budget))

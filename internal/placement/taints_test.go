@@ -67,14 +67,14 @@ func TestTolerates(t *testing.T) {
 
 func TestUntolerated(t *testing.T) {
 	a := taint("a", "", modelplane.TaintEffectNoSchedule)
-	b := taint("b", "1", modelplane.TaintEffectNoExecute)
-	b2 := taint("b", "2", modelplane.TaintEffectNoSchedule)
+	b := taint("b", "1", modelplane.TaintEffectNoSchedule)
+	b2 := taint("b", "2", modelplane.TaintEffectNoExecute)
 	ignored := taint("0", "", "PreferNoSchedule")
 	all := []modelplane.Taint{b2, ignored, b, a}
 
 	assert.Equal(t, []modelplane.Taint{a, b, b2}, Untolerated(nil, all))
-	assert.Equal(t, []modelplane.Taint{b}, Untolerated(nil, all, modelplane.TaintEffectNoExecute))
-	assert.Equal(t, []modelplane.Taint{a, b2}, Untolerated(nil, all, modelplane.TaintEffectNoSchedule))
+	assert.Equal(t, []modelplane.Taint{b2}, Untolerated(nil, all, modelplane.TaintEffectNoExecute))
+	assert.Equal(t, []modelplane.Taint{a, b}, Untolerated(nil, all, modelplane.TaintEffectNoSchedule))
 	assert.Empty(t, Untolerated(nil, all, "PreferNoSchedule"), "no rule knows it")
 	assert.Equal(t, []modelplane.Taint{a}, Untolerated([]modelplane.Toleration{exists("b")}, all))
 	assert.Empty(t, Untolerated([]modelplane.Toleration{exists("")}, all))
