@@ -104,3 +104,23 @@ func TestSchedulerStartedLater(t *testing.T) {
 		return err == nil && pod.Spec.NodeName == "n"
 	}, patience, interval, "the default scheduler did not bind the pod")
 }
+
+// Stop does not wait for a component that cannot become ready.
+func TestStopDuringRestart(t *testing.T) {
+	tmp := ownTempDir(t)
+	cp := start(t, controlplane.Options{DisableControllerManager: true})
+	require.NoError(t, cp.Kill(controlplane.Etcd))
+	before := cp.PIDs()[controlplane.APIServer]
+	restarted := make(chan error, 1)
+	go func() { restarted <- cp.Restart(t.Context(), controlplane.APIServer) }()
+	require.Eventually(t, func() bool {
+		now := cp.PIDs()[controlplane.APIServer]
+		return now != 0 && now != before
+	}, patience, interval)
+
+	require.NoError(t, cp.Stop())
+
+	assert.ErrorContains(t, <-restarted, "the control plane was stopped")
+	requireNothingIn(t, tmp)
+	requireNoComponents(t, tmp)
+}
