@@ -22,6 +22,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	fcache "k8s.io/client-go/tools/cache/testing"
 
@@ -151,4 +154,23 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	group.Wait()
 	assert.Equal(t, int64(63), f.free("east", "h100"))
+}
+
+func TestLedgerNeedsAnInformerOfItsOwn(t *testing.T) {
+	informer, err := testhub.ReplicaInformer()
+	require.NoError(t, err)
+	_, err = NewLedger(informer, placement.NewMatcher())
+	require.NoError(t, err)
+	_, err = NewLedger(informer, placement.NewMatcher())
+	require.ErrorContains(t, err, "index ModelReplicas by cluster")
+}
+
+func TestIndexIgnoresForeignObjects(t *testing.T) {
+	informer, err := testhub.ReplicaInformer()
+	require.NoError(t, err)
+	_, err = NewLedger(informer, placement.NewMatcher())
+	require.NoError(t, err)
+	assert.NotPanics(t, func() {
+		_ = informer.GetIndexer().Add(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b", UID: types.UID("c")}})
+	})
 }
