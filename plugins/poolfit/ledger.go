@@ -152,7 +152,10 @@ func (l *Ledger) claimOf(pod *v1.Pod, pools *placement.Pools) (claim, bool) {
 		return claim{}, false
 	}
 	if assignment, err := virtual.AssignmentOf(pod); err == nil && assignment != nil {
-		name := placement.ReplicaName(requirements.Deployment, assignment.ClusterName, assignment.Index)
+		name, err := virtual.ReplicaNameOf(pod, assignment)
+		if err != nil {
+			return claim{}, false
+		}
 		return claim{
 			replica: types.NamespacedName{Namespace: pod.Namespace, Name: name},
 			cost:    l.matcher.Cost(requirements.Engines, assignment.Engines, pools),

@@ -23,7 +23,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	v1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/utils/ptr"
@@ -97,6 +96,14 @@ func TestFilterCountsNodes(t *testing.T) {
 			placements: placements{testhub.Placement("other", 0, copies(3), testhub.On("east", 0, "h100"))},
 			replicas:   replicas{testhub.Replica("other", "east", 0, "h100", 3)},
 			free:       1,
+		},
+		"placement whose adopted replica has a name of its own counts once": {
+			clusters: h100(4),
+			placements: placements{testhub.Placement("other", 0, copies(3), testhub.On("east", 0, "h100"), func(p *evenkeel.ReplicaPlacement) {
+				p.Spec.Adopts = "made-by-hand"
+			})},
+			replicas: replicas{testhub.Replica("other", "east", 0, "h100", 3, testhub.ReplicaNamed("made-by-hand"))},
+			free:     1,
 		},
 		"what is stamped counts, not what the placement asks for now": {
 			clusters:   h100(4),
@@ -371,7 +378,6 @@ func TestPluginsOutOfOrder(t *testing.T) {
 	f := newFixture(t, h100(4), nil, nil)
 	pod := virtual.PodFor(testhub.Placement("chat", 0))
 	var state fwk.CycleState = framework.NewCycleState()
-
 	assert.Equal(t, fwk.Error, f.plugin.Filter(t.Context(), state, pod, f.node("east")).Code())
 	assert.Equal(t, fwk.Error, f.plugin.Reserve(t.Context(), state, pod, "east").Code())
 	assert.Empty(t, Shortages(state))
