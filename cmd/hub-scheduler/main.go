@@ -21,6 +21,7 @@ package main
 
 import (
 	"os"
+	"runtime/debug"
 
 	"k8s.io/component-base/cli"
 	_ "k8s.io/component-base/logs/json/register"          // for JSON log format registration
@@ -30,6 +31,14 @@ import (
 	"github.com/evenkeel-io/evenkeel/cmd/hub-scheduler/app"
 )
 
+// gcPercent spends memory, of which a scheduler of a large fleet needs little, to save time: the framework allocates for
+// each cluster that it looks at, and cleaning up after it every time the heap has doubled took a seventh of the
+// processor time. GOMEMLIMIT bounds it as usual.
+const gcPercent = 200
+
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	os.Exit(cli.Run(app.NewCommand()))
 }

@@ -31,6 +31,9 @@ const (
 	AnnotationAssignment = "evenkeel.io/assignment"
 	// AnnotationLeaving of a Pod is "true" while its replica is about to leave its cluster.
 	AnnotationLeaving = "evenkeel.io/leaving"
+	// AnnotationReplica of a Pod names the ModelReplica that its placement has adopted, which may be called anything. It is
+	// absent where the name follows from the assignment.
+	AnnotationReplica = "evenkeel.io/replica"
 )
 
 // NodeConditionRoutable is the condition of a Node that tells whether the cluster's engines can be reached.

@@ -174,6 +174,18 @@ func AssignmentOf(pod *corev1.Pod) (*evenkeel.Assignment, error) {
 	return assignment, nil
 }
 
+// ReplicaNameOf names the ModelReplica that a translated Pod's placement has or will have, once it has an assignment.
+func ReplicaNameOf(pod *corev1.Pod, assignment *evenkeel.Assignment) (string, error) {
+	if adopted := pod.Annotations[AnnotationReplica]; adopted != "" {
+		return adopted, nil
+	}
+	requirements, err := RequirementsOf(pod)
+	if err != nil {
+		return "", err
+	}
+	return placement.ReplicaName(requirements.Deployment, assignment.ClusterName, assignment.Index), nil
+}
+
 // Leaving tells whether a translated Pod's replica is about to leave its cluster.
 func Leaving(pod *corev1.Pod) bool {
 	return pod.Annotations[AnnotationLeaving] == "true"
@@ -193,6 +205,9 @@ func podAnnotations(p *evenkeel.ReplicaPlacement) map[string]string {
 	}
 	if meta.IsStatusConditionTrue(p.Status.Conditions, evenkeel.ConditionDisruptionTarget) {
 		out[AnnotationLeaving] = "true"
+	}
+	if p.Spec.Adopts != "" {
+		out[AnnotationReplica] = p.Spec.Adopts
 	}
 	return out
 }

@@ -98,7 +98,7 @@ func run(cmd *cobra.Command, opts *options.Options) error {
 		cancel()
 	}()
 
-	completed, sched, err := Setup(ctx, opts)
+	completed, sched, err := setup(ctx, opts)
 	if err != nil {
 		return err
 	}

@@ -36,8 +36,8 @@ import (
 	"github.com/evenkeel-io/evenkeel/plugins"
 )
 
-// Setup makes a scheduler and what upstream's Run needs besides, out of options whose flags have been parsed.
-func Setup(ctx context.Context, opts *options.Options) (*schedulerconfig.CompletedConfig, *scheduler.Scheduler, error) {
+// setup makes a scheduler and what upstream's Run needs besides, out of options whose flags have been parsed.
+func setup(ctx context.Context, opts *options.Options) (*schedulerconfig.CompletedConfig, *scheduler.Scheduler, error) {
 	configuration, err := latest.Default()
 	if err != nil {
 		return nil, nil, fmt.Errorf("default configuration: %w", err)

@@ -36,8 +36,9 @@ import (
 func TestPlace(t *testing.T) {
 	h := newHub(t, controlplane.Options{
 		AuditPolicy: controlplane.WritesAuditPolicy(),
-		// An older hub does not serve the kinds of device claims.
+		// An older hub does not serve the kinds of device claims, and does not stream the objects of a list.
 		RuntimeConfig: map[string]bool{"resource.k8s.io/v1": false, "resource.k8s.io/v1beta1": false, "resource.k8s.io/v1beta2": false},
+		FeatureGates:  map[string]bool{"WatchList": false},
 	})
 	h.create(cluster("west", pool("h100", 2)), cluster("east", pool("h100", 2)), cluster("north"))
 	h.startScheduler()

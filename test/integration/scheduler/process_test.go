@@ -229,3 +229,22 @@ func unless(ok bool, what string) error {
 	}
 	return fmt.Errorf("%s", what)
 }
+
+// An API server that starts anew has no history of events, so that watches cannot resume where they ended.
+func TestAPIServerRestarts(t *testing.T) {
+	h := newHub(t, controlplane.Options{})
+	h.create(cluster("east", pool("h100", 1)), cluster("west", pool("h100", 0)))
+	sched := h.startScheduler()
+	h.create(placement("chat", 0), placement("chat", 1))
+	h.waitAssigned("chat-0-1")
+	h.waitUnschedulable("chat-1-1")
+
+	require.NoError(t, h.Restart(t.Context(), controlplane.APIServer))
+	require.NoError(t, h.Delete(t.Context(), cluster("west")))
+	h.create(cluster("west", pool("h100", 1)))
+
+	assert.Equal(t, "west", h.waitAssigned("chat-1-1").Status.Assignment.ClusterName)
+	h.create(placement("chat", 2))
+	h.waitUnschedulable("chat-2-1")
+	assert.NotContains(t, sched.output.String(), "cache is corrupted")
+}
