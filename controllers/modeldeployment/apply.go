@@ -50,32 +50,30 @@ func (r *Reconciler) applyOne(ctx context.Context, d *modelplane.ModelDeployment
 	case replicas.CreatePlacement:
 		return r.createPlacement(ctx, d, a)
 	case replicas.UpdatePlacement:
-		return r.Client.Update(ctx, a.Placement.DeepCopy(), client.FieldOwner(FieldManager))
+		return r.update(ctx, d, a.Placement.DeepCopy())
 	case replicas.AssignAdopted:
-		return r.assignAdopted(ctx, a)
+		return r.assignAdopted(ctx, d, a)
 	case replicas.SetPlacementStatus:
 		if err := r.confirmAbsent(ctx, a.Placement.Namespace, a.AbsentReplica); err != nil {
 			return err
 		}
-		return r.setPlacementStatus(ctx, a.Placement, a.Conditions, a.Move)
+		return r.setPlacementStatus(ctx, d, a.Placement, a.Conditions, a.Move)
 	case replicas.DeletePlacement:
 		if err := r.confirmAbsent(ctx, a.Placement.Namespace, a.AbsentReplica); err != nil {
 			return err
 		}
-		preconditions := client.Preconditions{UID: &a.Placement.UID, ResourceVersion: &a.Placement.ResourceVersion}
-		return client.IgnoreNotFound(r.Client.Delete(ctx, a.Placement, preconditions))
+		return r.remove(ctx, d, a.Placement, client.Preconditions{UID: &a.Placement.UID, ResourceVersion: &a.Placement.ResourceVersion})
 	case replicas.CreateReplica:
 		return r.createReplica(ctx, d, a)
 	case replicas.UpdateReplica:
 		return r.updateReplica(ctx, d, a)
 	case replicas.DeleteReplica:
 		// The object is to stay until what it stands for is gone, since its nodes are not free before.
-		return client.IgnoreNotFound(r.Client.Delete(ctx, a.Replica,
-			client.Preconditions{UID: &a.Replica.UID}, client.PropagationPolicy(metav1.DeletePropagationForeground)))
+		return r.remove(ctx, d, a.Replica, client.PropagationPolicy(metav1.DeletePropagationForeground))
 	case replicas.ApplyEndpoint:
-		return r.applyEndpoint(ctx, a)
+		return r.applyEndpoint(ctx, d, a)
 	case replicas.DeleteEndpoint:
-		return client.IgnoreNotFound(r.Client.Delete(ctx, a.Endpoint, client.Preconditions{UID: &a.Endpoint.UID}))
+		return r.remove(ctx, d, a.Endpoint)
 	default:
 		return fmt.Errorf("unknown action %T", action)
 	}
@@ -110,7 +108,7 @@ func (r *Reconciler) createPlacement(ctx context.Context, d *modelplane.ModelDep
 			return fmt.Errorf("%w: ModelReplica %s is another one, or goes", errStale, replica.Name)
 		}
 	}
-	err := r.Client.Create(ctx, a.Placement.DeepCopy(), client.FieldOwner(FieldManager))
+	err := r.create(ctx, d, a.Placement.DeepCopy())
 	if !apierrors.IsAlreadyExists(err) {
 		return err
 	}
@@ -125,7 +123,7 @@ func (r *Reconciler) createPlacement(ctx context.Context, d *modelplane.ModelDep
 	return err
 }
 
-func (r *Reconciler) assignAdopted(ctx context.Context, a replicas.AssignAdopted) error {
+func (r *Reconciler) assignAdopted(ctx context.Context, d *modelplane.ModelDeployment, a replicas.AssignAdopted) error {
 	p := a.Placement.DeepCopy()
 	p.Status.Assignment = &a.Assignment
 	meta.SetStatusCondition(&p.Status.Conditions, metav1.Condition{
@@ -136,7 +134,12 @@ func (r *Reconciler) assignAdopted(ctx context.Context, a replicas.AssignAdopted
 		ObservedGeneration: p.Generation,
 		LastTransitionTime: metav1.NewTime(r.Clock.Now()),
 	})
-	return r.Client.Status().Update(ctx, p, client.FieldOwner(FieldManager+"-adoption"))
+	// Under another name, or the next status that the controller applies would take the condition away again.
+	if err := r.Client.Status().Update(ctx, p, client.FieldOwner(FieldManager+"-adoption")); err != nil {
+		return err
+	}
+	r.own.wrote(d, p, p.ResourceVersion, r.Clock.Now())
+	return nil
 }
 
 // createReplica makes a replica for the first time. A placement read from a cache that is behind could be one whose
@@ -153,7 +156,7 @@ func (r *Reconciler) createReplica(ctx context.Context, d *modelplane.ModelDeplo
 		meta.IsStatusConditionTrue(conditions, evenkeel.ConditionMoved) {
 		return fmt.Errorf("%w: placement %s has changed", errStale, live.Name)
 	}
-	err := r.Client.Create(ctx, a.Replica.DeepCopy(), client.FieldOwner(FieldManager))
+	err := r.create(ctx, d, a.Replica.DeepCopy())
 	if !refused(err) {
 		return err
 	}
@@ -180,5 +183,5 @@ func (r *Reconciler) reject(ctx context.Context, d *modelplane.ModelDeployment, 
 		ObservedGeneration: p.Generation,
 		LastTransitionTime: metav1.NewTime(r.Clock.Now()),
 	})
-	return r.setPlacementStatus(ctx, p, conditions, p.Status.Move)
+	return r.setPlacementStatus(ctx, d, p, conditions, p.Status.Move)
 }

@@ -75,6 +75,7 @@ type Reconciler struct {
 	matcher *placement.Matcher
 	pools   poolCache
 	gauges  *gauges
+	own     ownWrites
 	// noted remembers by UID the deployments that somebody else's composition was reported for.
 	noted sync.Map
 	// caches tells whether the hub serves ModelCaches.
@@ -115,12 +116,15 @@ func (r *Reconciler) reconcile(ctx context.Context, d *modelplane.ModelDeploymen
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
 	}
+	if !r.own.shown(observation) {
+		return ctrl.Result{RequeueAfter: catchUpRetry}, nil
+	}
 	result := replicas.Decide(*observation)
 	r.gauges.set(client.ObjectKeyFromObject(d), &result)
 	if err := r.apply(ctx, d, result.Actions); err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := r.applyStatus(ctx, d, result.Status); err != nil {
+	if err := r.setDeploymentStatus(ctx, d, result.Status); err != nil {
 		return ctrl.Result{}, err
 	}
 	r.emit(d, result.Events)
@@ -129,4 +133,5 @@ func (r *Reconciler) reconcile(ctx context.Context, d *modelplane.ModelDeploymen
 
 func (r *Reconciler) forget(key types.NamespacedName) {
 	r.gauges.forget(key)
+	r.own.forget(key)
 }

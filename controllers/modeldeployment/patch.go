@@ -20,16 +20,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/replicas"
 )
@@ -44,7 +39,7 @@ func (r *Reconciler) updateReplica(ctx context.Context, d *modelplane.ModelDeplo
 			a.Replica.Name, strings.Join(a.Fields, ", ")))
 	}
 	spec := a.Replica.Spec
-	err := r.mergePatch(ctx, a.Observed, a.Replica, map[string]any{
+	err := r.merge(ctx, d, a.Observed, a.Replica, map[string]any{
 		"clusterName":   spec.ClusterName,
 		"modelCacheRef": spec.ModelCacheRef,
 		"serving":       spec.Serving,
@@ -56,17 +51,17 @@ func (r *Reconciler) updateReplica(ctx context.Context, d *modelplane.ModelDeplo
 	return err
 }
 
-func (r *Reconciler) applyEndpoint(ctx context.Context, a replicas.ApplyEndpoint) error {
+func (r *Reconciler) applyEndpoint(ctx context.Context, d *modelplane.ModelDeployment, a replicas.ApplyEndpoint) error {
 	if a.Observed == nil {
-		return r.Client.Create(ctx, a.Endpoint.DeepCopy(), client.FieldOwner(FieldManager))
+		return r.create(ctx, d, a.Endpoint.DeepCopy())
 	}
-	return r.mergePatch(ctx, a.Observed, a.Endpoint, map[string]any{
+	return r.merge(ctx, d, a.Observed, a.Endpoint, map[string]any{
 		"url":         a.Endpoint.Spec.URL,
 		"rewritePath": a.Endpoint.Spec.RewritePath,
 	})
 }
 
-func (r *Reconciler) mergePatch(ctx context.Context, observed, want client.Object, spec map[string]any) error {
+func (r *Reconciler) merge(ctx context.Context, d *modelplane.ModelDeployment, observed, want client.Object, spec map[string]any) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{
 			"uid":             observed.GetUID(),
@@ -80,8 +75,7 @@ func (r *Reconciler) mergePatch(ctx context.Context, observed, want client.Objec
 	if err != nil {
 		return err
 	}
-	target := observed.DeepCopyObject().(client.Object)
-	return r.Client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(FieldManager))
+	return r.mergePatch(ctx, d, observed, patch)
 }
 
 // mergedLabels sets the wanted labels and takes away those that an earlier template had put there.
@@ -131,86 +125,4 @@ func mergedOwners(observed, want client.Object) []metav1.OwnerReference {
 		}
 	}
 	return owners
-}
-
-// setPlacementStatus makes the manager's part of a placement's status exactly this; the scheduler's part is not
-// touched.
-func (r *Reconciler) setPlacementStatus(ctx context.Context, p *evenkeel.ReplicaPlacement, conditions []metav1.Condition, move *evenkeel.Move) error {
-	status := map[string]any{}
-	if err := putConditions(status, conditions); err != nil {
-		return err
-	}
-	if move != nil {
-		m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(move)
-		if err != nil {
-			return err
-		}
-		status["move"] = m
-	}
-	return r.applyStatusFields(ctx, p, evenkeel.GroupVersion.String(), "ReplicaPlacement", status)
-}
-
-// applyStatus makes the deployment say how it stands, if it does not already.
-func (r *Reconciler) applyStatus(ctx context.Context, d *modelplane.ModelDeployment, want replicas.DeploymentStatus) error {
-	if sameStatus(&d.Status, want) {
-		return nil
-	}
-	status := map[string]any{
-		"replicas": map[string]any{"total": int64(want.Total), "ready": int64(want.Ready)},
-	}
-	if err := putConditions(status, want.Conditions); err != nil {
-		return err
-	}
-	if err := r.applyStatusFields(ctx, d, modelplane.GroupVersion.String(), "ModelDeployment", status); err != nil {
-		return stale(fmt.Errorf("write the deployment's status: %w", err))
-	}
-	return nil
-}
-
-func sameStatus(have *modelplane.ModelDeploymentStatus, want replicas.DeploymentStatus) bool {
-	if have.Replicas == nil || have.Replicas.Total != want.Total || have.Replicas.Ready != want.Ready {
-		return false
-	}
-	byType := map[string]metav1.Condition{}
-	for _, c := range have.Conditions {
-		byType[c.Type] = c
-	}
-	for _, c := range want.Conditions {
-		old, found := byType[c.Type]
-		if !found || old.Status != c.Status || old.Reason != c.Reason || old.Message != c.Message || old.ObservedGeneration != c.ObservedGeneration {
-			return false
-		}
-	}
-	return true
-}
-
-func putConditions(status map[string]any, conditions []metav1.Condition) error {
-	list := make([]any, 0, len(conditions))
-	for i := range conditions {
-		c, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&conditions[i])
-		if err != nil {
-			return err
-		}
-		list = append(list, c)
-	}
-	if len(list) > 0 {
-		status["conditions"] = list
-	}
-	return nil
-}
-
-func (r *Reconciler) applyStatusFields(ctx context.Context, o client.Object, apiVersion, kind string, status map[string]any) error {
-	u := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": apiVersion,
-		"kind":       kind,
-		"metadata": map[string]any{
-			"namespace": o.GetNamespace(),
-			"name":      o.GetName(),
-			"uid":       string(o.GetUID()),
-		},
-	}}
-	if len(status) > 0 {
-		u.Object["status"] = maps.Clone(status)
-	}
-	return r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldManager), client.ForceOwnership)
 }

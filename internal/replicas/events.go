@@ -48,14 +48,15 @@ func (s *state) eventBoth(u *unit, warning bool, reason, message string) {
 	s.result.Events = append(s.result.Events, Event{Placement: u.placement, Warning: warning, Reason: reason, Message: message})
 }
 
-// tell reports what this pass is the first to write about a placement.
+// tell reports what this pass is the first to write about a placement. The usual course of a move is told on the
+// deployment alone, where people look: the placement's own conditions say the same.
 func (s *state) tell(u *unit, move *evenkeel.Move) {
-	if u.leaving() && !u.committed() && u.replica != nil || u.gone() && !u.committed() {
+	if u.leaving() && !u.committed() && (u.replica != nil || u.gone()) {
 		s.tellLeaving(u)
 	}
 	arrived := move != nil && move.Step == evenkeel.StepServing && !u.leaving()
 	if written := u.placement.Status.Move; arrived && (written == nil || written.Step != evenkeel.StepServing) {
-		s.eventBoth(u, false, EventMoved, fmt.Sprintf("replica %s serves on %s, moved from %s: %s", u.name, move.To, move.From, move.Cause))
+		s.event(false, EventMoved, fmt.Sprintf("replica %s serves on %s, moved from %s: %s", u.name, move.To, move.From, move.Cause))
 	}
 	if next := u.slot.successor(u); u.over && (next == nil || next.unplaceable()) {
 		s.eventBoth(u, true, EventUnplaceable, fmt.Sprintf("replica %s %s", u.name, movedMessage(u)))
@@ -66,6 +67,7 @@ func (s *state) tell(u *unit, move *evenkeel.Move) {
 	}
 }
 
+// tellLeaving says once for all replicas that leave a cluster for one cause.
 func (s *state) tellLeaving(u *unit) {
 	switch u.cause.reason {
 	case evenkeel.CauseScaleDown:
@@ -73,8 +75,24 @@ func (s *state) tellLeaving(u *unit) {
 	case evenkeel.CauseReplicaDeleted:
 		s.event(true, EventDeleted, u.cause.message)
 	default:
-		s.eventBoth(u, false, EventLeaving, fmt.Sprintf("replica %s must leave %s: %s", u.name, u.clusterName(), u.cause.message))
+		key := u.cause.reason + u.clusterName() + u.cause.message
+		if s.toldLeaving[key] {
+			return
+		}
+		s.toldLeaving[key] = true
+		s.event(false, EventLeaving, fmt.Sprintf("replicas must leave %s: %s: %s", u.clusterName(), u.cause.message, strings.Join(s.leavingAlike(u), ", ")))
 	}
+}
+
+// leavingAlike names the replicas that this pass is the first to say must leave the same cluster for the same cause.
+func (s *state) leavingAlike(like *unit) []string {
+	var names []string
+	for u := range s.units {
+		if u.leaving() && !u.committed() && u.clusterName() == like.clusterName() && *u.cause == *like.cause {
+			names = append(names, u.name)
+		}
+	}
+	return names
 }
 
 // tellStatus reports what this pass is the first to write about the deployment as a whole.

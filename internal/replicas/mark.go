@@ -138,29 +138,56 @@ func movedMessage(u *unit) string {
 	}
 }
 
+// stepLinger is how long a step must last to be worth a write of its own: most are over before anybody could read it.
+const stepLinger = 5 * time.Second
+
 // moveOf reports how the move stands that the placement is part of, as origin or as replacement.
 func (s *state) moveOf(u *unit) *evenkeel.Move {
-	if u.leaving() && u.cause.reason != evenkeel.CauseScaleDown {
-		if u.replica == nil && !u.over {
-			return nil
-		}
-		m := &evenkeel.Move{From: u.clusterName(), Cause: u.cause.reason, Step: u.step, WaitingFor: u.waitingFor}
-		if next := u.slot.successor(u); next != nil {
-			m.To = next.clusterName()
-		}
-		switch {
-		case u.over:
-			m.Step, m.WaitingFor = evenkeel.StepMoved, ""
-		case m.Step == "" && u.terminating():
-			m.Step, m.WaitingFor = evenkeel.StepDeleting, fmt.Sprintf("the ModelReplica %q to be gone", u.name)
-		}
-		return m
+	if !u.leaving() || u.cause.reason == evenkeel.CauseScaleDown {
+		return s.arrivalOf(u)
 	}
-	return s.arrivalOf(u)
+	if u.replica == nil && !u.over {
+		return nil
+	}
+	if u.step == "" && u.terminating() {
+		u.step, u.waitingFor = evenkeel.StepDeleting, fmt.Sprintf("the ModelReplica %q to be gone", u.name)
+	}
+	m := &evenkeel.Move{From: u.clusterName(), Cause: u.cause.reason, Step: u.step, WaitingFor: u.waitingFor}
+	next := u.slot.successor(u)
+	if next != nil {
+		m.To = next.clusterName()
+	}
+	written := u.placement.Status.Move
+	switch {
+	case u.over:
+		m.Step, m.WaitingFor = evenkeel.StepMoved, ""
+	case written != nil && written.From == m.From && s.passing(u, next):
+		return written
+	}
+	return m
+}
+
+// passing tells whether a step is too young to be written down only for its own sake.
+func (s *state) passing(u, next *unit) bool {
+	var began time.Time
+	switch {
+	case u.step == evenkeel.StepPlacing && next != nil:
+		began = next.placement.CreationTimestamp.Time
+	case u.step == evenkeel.StepDeleting && u.terminating():
+		began = u.replica.DeletionTimestamp.Time
+	default:
+		return u.step == evenkeel.StepPlacing || u.step == evenkeel.StepDeleting
+	}
+	due := began.Add(stepLinger)
+	s.wake(due)
+	return s.Now.Before(due)
 }
 
 func (s *state) arrivalOf(u *unit) *evenkeel.Move {
 	written := u.placement.Status.Move
+	if u.uncreated() {
+		return written // what it replaces tells until there is something to tell
+	}
 	m := &evenkeel.Move{To: u.clusterName()}
 	if origin := s.placementNamed(u.placement.Spec.Replaces); origin != nil && origin.Status.Assignment != nil {
 		m.From = origin.Status.Assignment.ClusterName
@@ -172,14 +199,11 @@ func (s *state) arrivalOf(u *unit) *evenkeel.Move {
 	} else {
 		return nil
 	}
-	switch {
-	case u.ready(), written != nil && written.Step == evenkeel.StepServing:
+	if u.ready() || written != nil && written.Step == evenkeel.StepServing {
 		m.Step = evenkeel.StepServing
-	case u.uncreated() && !vacant(u.slot, u):
-		return nil // the origin tells until it is gone
-	default:
-		m.Step, m.WaitingFor = evenkeel.StepLoading, fmt.Sprintf("the ModelReplica %q to be ready", u.name)
+		return m
 	}
+	m.Step, m.WaitingFor = evenkeel.StepLoading, fmt.Sprintf("the ModelReplica %q to be ready", u.name)
 	return m
 }
 

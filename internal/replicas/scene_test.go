@@ -96,6 +96,11 @@ func (s *scene) fillInMessages() {
 		case u.cause != nil && u.cause.reason == c.Reason:
 			c.Message = u.cause.message
 		}
+		if u.leaving() && c != nil && c.Status == metav1.ConditionTrue && c.Reason != evenkeel.CauseScaleDown && u.replica != nil {
+			u.placement.Status.Move = &evenkeel.Move{
+				From: u.clusterName(), Cause: c.Reason, Step: evenkeel.StepWaiting, WaitingFor: "other replicas of the deployment to serve",
+			}
+		}
 	}
 }
 
@@ -296,6 +301,8 @@ func (s *scene) placement(numbers string, words []string) {
 		case "loading", "ready", "terminating":
 			s.addReplica(nameOf(p), p.Status.Assignment.ClusterName, p.Status.Assignment.Index, poolOf(p.Status.Assignment.Engines, "main", 0), word)
 			s.markReady(set, word)
+		case "long":
+			s.Replicas[len(s.Replicas)-1].DeletionTimestamp = ptr.To(metav1.NewTime(now.Add(-stepLinger)))
 		case "gone":
 			set(evenkeel.ConditionReady, metav1.ConditionTrue, evenkeel.ReasonReplicaReady)
 		case "unmarked":

@@ -54,6 +54,9 @@ type state struct {
 	// replicas of the deployment by name, terminating ones too.
 	replicas map[string]*modelplane.ModelReplica
 
+	// toldLeaving are the causes for which an event was made.
+	toldLeaving map[string]bool
+
 	result   Result
 	deadline time.Time
 }
@@ -64,6 +67,7 @@ func newState(o Observation) *state {
 		engines:     placement.RequirementsOf(o.Deployment.Spec.Template.Spec.Engines),
 		clusters:    make(map[string]*Cluster, len(o.Clusters)),
 		attempts:    map[int32]int32{},
+		toldLeaving: map[string]bool{},
 		taken:       map[int32]bool{},
 	}
 	s.selector = o.Deployment.Spec.Template.Spec.ClusterSelector
