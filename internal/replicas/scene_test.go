@@ -104,28 +104,6 @@ func (s *scene) fillInMessages() {
 	}
 }
 
-func testDeployment(name string, replicas int32) *modelplane.ModelDeployment {
-	return &modelplane.ModelDeployment{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, UID: types.UID("uid-of-" + name), Generation: 1},
-		Spec: modelplane.ModelDeploymentSpec{
-			Replicas: replicas,
-			Template: modelplane.ModelDeploymentTemplate{Spec: modelplane.ModelDeploymentTemplateSpec{
-				SchedulerName: "evenkeel",
-				Engines:       []modelplane.Engine{testEngine("main", atLeast80Gi)},
-			}},
-		},
-	}
-}
-
-func testEngine(name, selector string) modelplane.Engine {
-	return modelplane.Engine{Name: name, Copies: ptr.To[int32](1), Members: []modelplane.Member{{
-		Role: modelplane.MemberRoleStandalone,
-		NodeSelector: &modelplane.NodeSelector{Devices: []modelplane.DeviceRequest{{
-			Name: "gpu", Count: ptr.To[int64](1), Selectors: []modelplane.DeviceSelector{{CEL: selector}},
-		}}},
-	}}}
-}
-
 func (s *scene) deployment(words []string) {
 	d := s.Deployment
 	n, err := strconv.Atoi(words[0])
@@ -189,57 +167,6 @@ func pairs(list string) map[string]string {
 func (s *scene) cluster(name string, words []string) {
 	c := testCluster(s.t, name, words)
 	s.Clusters = append(s.Clusters, Cluster{InferenceCluster: c, Pools: placement.PreparePools(c.Status.GPUPools)})
-}
-
-func testCluster(t *testing.T, name string, words []string) *modelplane.InferenceCluster {
-	t.Helper()
-	c := &modelplane.InferenceCluster{
-		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-of-" + name)},
-		Status: modelplane.InferenceClusterStatus{
-			Conditions: []metav1.Condition{{Type: modelplane.ConditionReady, Status: metav1.ConditionTrue, Reason: "Available"}},
-			Gateway:    &modelplane.Gateway{Address: "192.0.2.1"},
-		},
-	}
-	for i := 0; i < len(words); i++ {
-		switch word := words[i]; {
-		case strings.Contains(word, ":"):
-			c.Status.GPUPools = testPools(t, word)
-		case word == "NotReady":
-			c.Status.Conditions[0].Status = metav1.ConditionFalse
-		case word == "NoGateway":
-			c.Status.Gateway = nil
-		case word == "NoStatus":
-			c.Status = modelplane.InferenceClusterStatus{}
-		case word == "NoSchedule", word == "NoExecute":
-			c.Spec.Taints = append(c.Spec.Taints, modelplane.Taint{Key: "acme.test/" + strings.ToLower(word), Effect: modelplane.TaintEffect(word)})
-		case word == "label":
-			i++
-			c.Labels = pairs(words[i])
-		default:
-			t.Fatalf("cluster: what is %q?", word)
-		}
-	}
-	return c
-}
-
-// testPools reads "h:2,n:1": nodes of one 96Gi device each; "h:2:40Gi" says what the device has.
-func testPools(t *testing.T, text string) []modelplane.GPUPool {
-	t.Helper()
-	var pools []modelplane.GPUPool
-	for _, one := range strings.Split(text, ",") {
-		parts := strings.Split(one, ":")
-		nodes, err := strconv.ParseInt(parts[1], 10, 64)
-		require.NoError(t, err)
-		memory := "96Gi"
-		if len(parts) > 2 {
-			memory = parts[2]
-		}
-		pools = append(pools, modelplane.GPUPool{Name: parts[0], Nodes: nodes, Devices: []modelplane.Device{{
-			Name: "gpu", Driver: "gpu.acme.test", DeviceClassName: "gpu.acme.test", Count: ptr.To[int64](1),
-			Capacity: map[string]modelplane.DeviceCapacity{"memory": {Value: memory}},
-		}}})
-	}
-	return pools
 }
 
 // where reads "east/0" or "east/0(n)".
@@ -392,33 +319,6 @@ func (s *scene) addReplica(name, cluster string, index int32, pool string, words
 	return r
 }
 
-// testReplica is what the template asks for, as it was stamped for one engine main.
-func testReplica(d *modelplane.ModelDeployment, name, cluster string, index int32, pool string) *modelplane.ModelReplica {
-	return &modelplane.ModelReplica{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: d.Namespace, Name: name, UID: types.UID("uid-of-" + name), ResourceVersion: "1",
-			Labels: map[string]string{
-				modelplane.LabelDeployment:   d.Name,
-				modelplane.LabelCluster:      cluster,
-				modelplane.LabelReplicaIndex: strconv.Itoa(int(index)),
-			},
-			Annotations:     map[string]string{modelplane.AnnotationCompositionResourceName: fmt.Sprintf("replica-%s-%d", cluster, index)},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, modelplane.GroupVersion.WithKind("ModelDeployment"))},
-		},
-		Spec: modelplane.ModelReplicaSpec{
-			ClusterName:   cluster,
-			ModelCacheRef: d.Spec.Template.Spec.ModelCacheRef,
-			Engines: []modelplane.ReplicaEngine{{Name: "main", Copies: ptr.To[int32](1), Members: []modelplane.ReplicaMember{{
-				Role: modelplane.MemberRoleStandalone, NodePoolName: pool,
-				DeviceRequests: []modelplane.ReplicaDeviceRequest{{
-					Name: "gpu", DeviceClassName: "gpu.acme.test", Count: ptr.To[int64](1),
-					Selectors: []modelplane.DeviceSelector{{CEL: atLeast80Gi}},
-				}},
-			}}}},
-		},
-	}
-}
-
 func (s *scene) replica(words []string) {
 	cluster, index, pool := where(s.t, words[2])
 	s.addReplica(words[0], cluster, index, pool, words[3:]...)
@@ -434,52 +334,4 @@ func (s *scene) endpoint(place string) {
 		ObjectMeta: r.ObjectMeta,
 		Spec:       modelplane.ModelEndpointSpec{URL: url, RewritePath: rewrite},
 	})
-}
-
-// told gives the actions in words, with east/0 for the name of chat's replica there.
-func told(actions []Action) []string {
-	var names []string
-	for _, cluster := range []string{"east", "west", "north"} {
-		for i := range int32(4) {
-			names = append(names, placement.ReplicaName("chat", cluster, i), fmt.Sprintf("%s/%d", cluster, i))
-		}
-	}
-	replacer := strings.NewReplacer(append(names, "chat-", "")...)
-	out := []string{}
-	for _, a := range actions {
-		out = append(out, replacer.Replace(inWords(a)))
-	}
-	return out
-}
-
-func inWords(action Action) string {
-	mark, ok := action.(SetPlacementStatus)
-	if !ok {
-		return action.String()
-	}
-	var says []string
-	for _, c := range mark.Conditions {
-		switch {
-		case c.Type == evenkeel.ConditionReady && c.Status == metav1.ConditionTrue:
-			says = append(says, "ready")
-		case c.Type == evenkeel.ConditionReady:
-			says = append(says, "not ready")
-		case c.Type == evenkeel.ConditionDisruptionTarget && c.Status == metav1.ConditionTrue:
-			says = append(says, "leaving "+c.Reason)
-		case c.Type == evenkeel.ConditionDisruptionTarget:
-			says = append(says, "settling "+c.Reason)
-		case c.Type == evenkeel.ConditionMoved:
-			says = append(says, c.Message)
-		default:
-			says = append(says, "rejected "+c.Reason)
-		}
-	}
-	if mark.Move != nil {
-		says = append(says, mark.Move.Step)
-	}
-	return "mark " + mark.Placement.Name + ": " + strings.Join(says, ", ")
-}
-
-func replicaNameOf(cluster string, index int32) string {
-	return placement.ReplicaName("chat", cluster, index)
 }

@@ -17,12 +17,10 @@ limitations under the License.
 package replicas
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -284,27 +282,6 @@ func (s *sim) addReplica(r *modelplane.ModelReplica) {
 	}
 }
 
-// checkCharges checks that no more nodes are charged than there are.
-func (s *sim) checkCharges(cluster string) {
-	c := s.clusters[cluster]
-	if c == nil {
-		return
-	}
-	charged := map[string]int64{}
-	for _, r := range s.replicas {
-		if r.Spec.ClusterName == cluster {
-			for pool, n := range placement.ReplicaCost(&r.Spec) {
-				charged[pool] += n
-			}
-		}
-	}
-	for _, pool := range c.Status.GPUPools {
-		if charged[pool.Name] > pool.Nodes {
-			s.breaks("%d nodes of %s/%s are charged, of %d", charged[pool.Name], cluster, pool.Name, pool.Nodes)
-		}
-	}
-}
-
 func (s *sim) deleteReplica(a DeleteReplica) error {
 	old := s.replicas[a.Replica.Name]
 	if old == nil || old.UID != a.Replica.UID || old.DeletionTimestamp != nil {
@@ -345,191 +322,6 @@ func (s *sim) slotOf(replica string) *int32 {
 
 func finished(p *evenkeel.ReplicaPlacement) bool {
 	return meta.IsStatusConditionTrue(p.Status.Conditions, evenkeel.ConditionMoved)
-}
-
-// settleOpen closes the moves that are over: the slot serves, has no destination or is not wanted, or had its time.
-func (s *sim) settleOpen() {
-	for number, since := range s.open {
-		over := s.now.Sub(since) >= s.policy.ReadyTimeout || s.caches == CacheMissing
-		var last *evenkeel.ReplicaPlacement
-		for _, p := range s.placements {
-			if p.Spec.Slot != number || finished(p) {
-				continue
-			}
-			if last == nil || p.Spec.Attempt > last.Spec.Attempt {
-				last = p
-			}
-			if p.Status.Assignment != nil && s.replicas[nameOf(p)] != nil && isReady(s.replicas[nameOf(p)]) {
-				over = true
-			}
-		}
-		if last == nil || last.Status.Assignment == nil && meta.IsStatusConditionFalse(last.Status.Conditions, evenkeel.ConditionScheduled) {
-			over = true
-		}
-		if over {
-			delete(s.open, number)
-		}
-	}
-}
-
-func (s *sim) note(format string, args ...any) {
-	s.trace = append(s.trace, s.now.Format(time.TimeOnly)+" "+fmt.Sprintf(format, args...))
-}
-
-func (s *sim) breaks(format string, args ...any) {
-	if s.broken == nil {
-		s.broken = fmt.Errorf("%s\n%s", fmt.Sprintf(format, args...), strings.Join(s.trace, "\n"))
-	}
-}
-
-// check looks for what must never be.
-func (s *sim) check() {
-	alive := map[int32][]string{}
-	owner := map[string]string{}
-	for _, p := range s.placements {
-		if finished(p) || p.Status.Assignment == nil {
-			continue
-		}
-		name := nameOf(p)
-		if other := owner[name]; other != "" && s.replicas[name] != nil {
-			s.breaks("placements %s and %s both stand for replica %s", other, p.Name, name)
-		}
-		owner[name] = p.Name
-		if r := s.replicas[name]; r != nil && r.DeletionTimestamp == nil {
-			alive[p.Spec.Slot] = append(alive[p.Spec.Slot], name)
-		}
-	}
-	for number, names := range alive {
-		if len(names) > 1 {
-			s.breaks("slot %d has %d replicas: %v", number, len(names), names)
-		}
-	}
-}
-
-// schedule lets the scheduler look at the placement that has waited longest, and tells whether there was one that it had
-// not looked at since it changed.
-func (s *sim) schedule(all bool) bool {
-	var waiting []*evenkeel.ReplicaPlacement
-	for _, p := range s.placements {
-		if p.Status.Assignment == nil && p.Spec.Adopts == "" {
-			waiting = append(waiting, p)
-		}
-	}
-	slices.SortFunc(waiting, func(a, b *evenkeel.ReplicaPlacement) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
-	})
-	moved := false
-	for _, p := range waiting {
-		moved = s.scheduleOne(p) || moved
-		if !all {
-			break
-		}
-	}
-	return moved
-}
-
-func (s *sim) scheduleOne(p *evenkeel.ReplicaPlacement) bool {
-	var candidates []placement.Candidate
-	decisions := map[string]*placement.Decision{}
-	for name, c := range s.clusters {
-		if decision := s.fits(p, c); decision != nil {
-			decisions[name] = decision
-			candidates = append(candidates, placement.Candidate{Cluster: name, Load: s.load(p, name)})
-		}
-	}
-	best, ok := placement.Best(candidates, placement.DefaultComparators())
-	if !ok {
-		c := meta.FindStatusCondition(p.Status.Conditions, evenkeel.ConditionScheduled)
-		if c != nil && c.ObservedGeneration == p.Generation {
-			return false
-		}
-		s.note("%s fits nowhere", p.Name)
-		q := p.DeepCopy()
-		meta.SetStatusCondition(&q.Status.Conditions, metav1.Condition{
-			Type: evenkeel.ConditionScheduled, Status: metav1.ConditionFalse, Reason: evenkeel.ReasonUnschedulable,
-			Message: "no cluster fits", ObservedGeneration: p.Generation, LastTransitionTime: metav1.NewTime(s.now),
-		})
-		s.put(q)
-		return true
-	}
-	index := placement.LowestFreeIndex(func(i int32) bool { return s.indexTaken(best.Cluster, i) })
-	s.assign(p, evenkeel.Assignment{ClusterName: best.Cluster, Index: index, Engines: decisions[best.Cluster].Engines}, evenkeel.ReasonScheduled)
-	return true
-}
-
-func (s *sim) indexTaken(cluster string, index int32) bool {
-	if s.replicas[placement.ReplicaName("chat", cluster, index)] != nil {
-		return true
-	}
-	for _, p := range s.placements {
-		if a := p.Status.Assignment; a != nil && !finished(p) && a.ClusterName == cluster && a.Index == index {
-			return true
-		}
-	}
-	return false
-}
-
-func (s *sim) assign(old *evenkeel.ReplicaPlacement, a evenkeel.Assignment, reason string) {
-	s.note("%s is assigned to %s/%d", old.Name, a.ClusterName, a.Index)
-	p := old.DeepCopy()
-	p.Status.Assignment = &a
-	meta.SetStatusCondition(&p.Status.Conditions, metav1.Condition{
-		Type: evenkeel.ConditionScheduled, Status: metav1.ConditionTrue, Reason: reason,
-		ObservedGeneration: p.Generation, LastTransitionTime: metav1.NewTime(s.now),
-	})
-	s.put(p)
-}
-
-func (s *sim) fits(p *evenkeel.ReplicaPlacement, c *modelplane.InferenceCluster) *placement.Decision {
-	if !placement.Ready(c) || !placement.Routable(c) || slices.Contains(p.Spec.ExcludedClusters, c.Name) ||
-		len(placement.Untolerated(p.Spec.Tolerations, c.Spec.Taints)) > 0 || !placement.SelectorMatches(p.Spec.ClusterSelector, c.Labels) {
-		return nil
-	}
-	pools := placement.PreparePools(c.Status.GPUPools)
-	charged := s.charged(p, c, pools)
-	decision, _ := s.matcher.Place(p.Spec.Engines, pools, func(pool string) int64 {
-		nodes, _ := pools.Nodes(pool)
-		return nodes - charged[pool]
-	})
-	return decision
-}
-
-// charged are the nodes of a cluster that are spoken for, as the scheduler's ledger has it.
-func (s *sim) charged(p *evenkeel.ReplicaPlacement, c *modelplane.InferenceCluster, pools *placement.Pools) map[string]int64 {
-	charged := map[string]int64{}
-	replaced := ""
-	if old := s.placements[p.Spec.Replaces]; old != nil && old.Status.Assignment != nil && !finished(old) {
-		replaced = nameOf(old)
-	}
-	for name, r := range s.replicas {
-		if r.Spec.ClusterName == c.Name && name != replaced {
-			for pool, n := range placement.ReplicaCost(&r.Spec) {
-				charged[pool] += n
-			}
-		}
-	}
-	for _, q := range s.placements {
-		a := q.Status.Assignment
-		if a == nil || finished(q) || q.Name == p.Spec.Replaces || a.ClusterName != c.Name || s.replicas[nameOf(q)] != nil {
-			continue
-		}
-		for pool, n := range s.matcher.Cost(q.Spec.Engines, a.Engines, pools) {
-			charged[pool] += n
-		}
-	}
-	return charged
-}
-
-// load counts this deployment's replicas on a cluster, those that leave and the one that is replaced aside.
-func (s *sim) load(p *evenkeel.ReplicaPlacement, cluster string) int {
-	n := 0
-	for _, q := range s.placements {
-		leaving := meta.IsStatusConditionTrue(q.Status.Conditions, evenkeel.ConditionDisruptionTarget)
-		if a := q.Status.Assignment; a != nil && a.ClusterName == cluster && !finished(q) && !leaving && q.Name != p.Spec.Replaces {
-			n++
-		}
-	}
-	return n
 }
 
 // compose makes replicas ready that have loaded for that long, and lets go of deleted ones.
