@@ -21,9 +21,13 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -124,6 +128,14 @@ func TestMerge(t *testing.T) {
 	assert.Equal(t, over, merge(nil, over))
 }
 
+// TestMain lets the test binary be the guard of the programs that tests start.
+func TestMain(m *testing.M) {
+	if isSet(envGuard) {
+		os.Exit(guard(os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
 func TestProcessEnd(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "p.log")
 	ended := make(chan error, 1)
@@ -131,13 +143,28 @@ func TestProcessEnd(t *testing.T) {
 	require.NoError(t, err)
 	assert.ErrorContains(t, <-ended, "p ended by itself (exit status 3): ...why")
 
-	p, err := startProcess("p", "/bin/sh", log, []string{"-c", "sleep 1000"}, func(*process) {})
+	p, err := startProcess("p", "/bin/sh", log, []string{"-c", "exec sleep 1000"}, func(*process) {})
 	require.NoError(t, err)
 	require.NoError(t, p.stop())
 	require.NoError(t, p.stop(), "it has ended already")
 
-	_, err = startProcess("p", filepath.Join(t.TempDir(), "none"), log, nil, func(*process) {})
-	assert.ErrorContains(t, err, "start p")
+	_, err = startProcess("p", filepath.Join(t.TempDir(), "none"), log, nil, func(p *process) { ended <- p.ended() })
+	require.NoError(t, err)
+	assert.ErrorContains(t, <-ended, "no such file")
+}
+
+// TestGuardEndsWithTheDemo closes the pipe as the kernel does when the demo is killed.
+func TestGuardEndsWithTheDemo(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "p.log")
+	p, err := startProcess("p", "/bin/sh", log, []string{"-c", "trap '' TERM; echo up; while true; do sleep 1; done"}, func(*process) {})
+	require.NoError(t, err)
+	require.NoError(t, p.alive.Close())
+	select {
+	case <-p.exited:
+	case <-time.After(time.Minute):
+		assert.NoError(t, p.signal(syscall.SIGKILL))
+		t.Fatal("the program goes on without the demo")
+	}
 }
 
 func TestStopOfNothing(t *testing.T) {
@@ -157,4 +184,27 @@ func TestWaitForUserTellsOfAnEnd(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	assert.NoError(t, endOf(ctx))
+}
+
+func TestFoldersOfKilledDemosGo(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	ended := exec.Command("/bin/sh", "-c", "exit 0")
+	require.NoError(t, ended.Run())
+	owned := func(pid string) string {
+		folder, err := os.MkdirTemp("", folderPattern)
+		require.NoError(t, err)
+		if pid != "" {
+			require.NoError(t, os.WriteFile(filepath.Join(folder, ownerFile), []byte(pid), 0o600))
+		}
+		return folder
+	}
+	dead, odd, fresh := owned(strconv.Itoa(ended.Process.Pid)), owned("0"), owned("")
+	mine, err := createFolder()
+	require.NoError(t, err)
+	second, err := createFolder()
+	require.NoError(t, err)
+	assert.NoDirExists(t, dead)
+	for _, folder := range []string{odd, fresh, mine, second} {
+		assert.DirExists(t, folder)
+	}
 }

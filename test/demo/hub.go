@@ -20,7 +20,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -38,9 +37,6 @@ const (
 	// loadTime and holdTime are those of the stand-in: long enough to be seen.
 	loadTime = 4 * time.Second
 	holdTime = 2 * time.Second
-
-	// folderPattern of the temporary folder, which is always removed.
-	folderPattern = "evenkeel-demo-*"
 )
 
 // hub is a control plane with everything on it that a fleet's hub has.
@@ -70,7 +66,7 @@ func newHub(root string, out *printer) (*hub, error) {
 			return nil, fmt.Errorf("no binary %s: run \"make build\"", p.binary(root))
 		}
 	}
-	folder, err := os.MkdirTemp("", folderPattern)
+	folder, err := createFolder()
 	if err != nil {
 		return nil, err
 	}
@@ -197,18 +193,4 @@ func (h *hub) keepLogs(target string) (string, error) {
 		}
 	}
 	return target, nil
-}
-
-func copyFile(target, source string) error {
-	from, err := os.Open(source)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = from.Close() }()
-	to, err := os.Create(target)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(to, from)
-	return errors.Join(err, to.Close())
 }

@@ -38,6 +38,9 @@ import (
 )
 
 func main() {
+	if isSet(envGuard) {
+		os.Exit(guard(os.Args[1:]))
+	}
 	settings := parseFlags()
 	// The logs that matter are those of the hub's processes.
 	klog.SetLogger(logr.Discard())

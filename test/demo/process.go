@@ -19,6 +19,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -33,11 +34,12 @@ const patienceToEnd = 10 * time.Second
 // quotedLines is how much of a log an error quotes.
 const quotedLines = 8
 
-// process is one of Evenkeel's own programs.
+// process is one of Evenkeel's own programs, with its guard.
 type process struct {
 	name   string
 	log    string
 	cmd    *exec.Cmd
+	alive  io.Closer     // closing it tells the guard that the demo is gone
 	exited chan struct{} // closed once it has ended
 }
 
@@ -49,15 +51,20 @@ func startProcess(name, binary, log string, args []string, onExit func(*process)
 		return nil, err
 	}
 	defer func() { _ = file.Close() }() // the child has its own copy
-	p := &process{name: name, log: log, cmd: exec.Command(binary, args...), exited: make(chan struct{})}
-	p.cmd.Stdout, p.cmd.Stderr = file, file
-	// Its own process group, so that Ctrl-C reaches only the demo, which ends it in
-	// order. Killed outright, the demo takes the control plane with it, and the
-	// program ends when it cannot renew its lease.
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start %s: %w", name, err)
+	demoIsThere, alive, err := os.Pipe()
+	if err != nil {
+		return nil, err
 	}
+	defer func() { _ = demoIsThere.Close() }()
+	cmd, err := guarded(demoIsThere, binary, args)
+	if err != nil {
+		return nil, errors.Join(err, alive.Close())
+	}
+	cmd.Stdout, cmd.Stderr = file, file
+	if err := cmd.Start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start %s: %w", name, err), alive.Close())
+	}
+	p := &process{name: name, log: log, cmd: cmd, alive: alive, exited: make(chan struct{})}
 	go func() {
 		_ = p.cmd.Wait() // ProcessState says the same
 		close(p.exited)
@@ -66,9 +73,10 @@ func startProcess(name, binary, log string, args []string, onExit func(*process)
 	return p, nil
 }
 
-// stop asks the process to end, and kills it if it does not.
+// stop asks the program to end, and kills it if it does not.
 func (p *process) stop() error {
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	defer func() { _ = p.alive.Close() }()
+	if err := p.signal(syscall.SIGTERM); err != nil {
 		return fmt.Errorf("stop %s: %w", p.name, err)
 	}
 	select {
@@ -76,11 +84,24 @@ func (p *process) stop() error {
 		return nil
 	case <-time.After(patienceToEnd):
 	}
-	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	if err := p.signal(syscall.SIGKILL); err != nil {
 		return fmt.Errorf("kill %s: %w", p.name, err)
 	}
 	<-p.exited
 	return fmt.Errorf("%s did not end within %s and was killed", p.name, patienceToEnd)
+}
+
+// signal reaches the program and its guard. It is no error if both have ended.
+func (p *process) signal(s syscall.Signal) error {
+	select {
+	case <-p.exited: // the number may be another group's by now
+		return nil
+	default:
+	}
+	if err := syscall.Kill(-p.cmd.Process.Pid, s); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return err
+	}
+	return nil
 }
 
 // ended describes the end of a process that should go on.
