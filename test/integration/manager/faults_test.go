@@ -322,49 +322,6 @@ func TestFaults(t *testing.T) {
 		w.expect("chat@west/0(h)")
 	})
 
-	w.run("another scheduler's deployment", func(w *world) {
-		w.cluster("east", 4)
-		w.deploy("chat", 1, func(d *modelplane.ModelDeployment) { d.Spec.Template.Spec.SchedulerName = "other" })
-		w.deploy("plain", 1, func(d *modelplane.ModelDeployment) { d.Spec.Template.Spec.SchedulerName = "" })
-		w.stays()
-		assert.Empty(t, w.placements())
-		assert.Empty(t, w.deployment("chat").Status.Conditions)
-	})
-
-	w.run("a deployment that asks by annotation", func(w *world) {
-		w.cluster("east", 4)
-		w.deploy("chat", 1, func(d *modelplane.ModelDeployment) {
-			d.Spec.Template.Spec.SchedulerName = ""
-			d.Annotations = map[string]string{evenkeel.AnnotationSchedulerName: "evenkeel"}
-		})
-		w.stays("chat@east/0(h)")
-	})
-
-	w.run("a deployment that something else composes", func(w *world) {
-		w.cluster("east", 4)
-		w.deploy("chat", 1, func(d *modelplane.ModelDeployment) {
-			d.Spec.Crossplane = &modelplane.CrossplaneSpec{CompositionRef: &modelplane.NameReference{Name: "modeldeployments.modelplane.ai"}}
-		})
-		w.expectEvent("chat", "CompositionOwnsReplicas", `composition "modeldeployments.modelplane.ai" makes its replicas`)
-		w.stays()
-		assert.Empty(t, w.placements())
-		assert.Empty(t, w.deployment("chat").Status.Conditions)
-	})
-
-	w.run("a deployment that is given up keeps its replicas", func(w *world) {
-		w.cluster("east", 4)
-		w.deploy("chat", 1)
-		w.expectCondition("chat", replicasReady, metav1.ConditionTrue, "AllReplicasReady", "1 of 1 ready")
-		uid := w.replica("chat-32a9b").UID
-		w.edit("chat", func(d *modelplane.ModelDeployment) { d.Spec.Template.Spec.SchedulerName = "" })
-		w.expectPlacements(0)
-		w.stays("chat@east/0(h)")
-		w.edit("chat", func(d *modelplane.ModelDeployment) { d.Spec.Template.Spec.SchedulerName = "evenkeel" })
-		w.expectPlacements(1)
-		w.stays("chat@east/0(h)")
-		assert.Equal(t, uid, w.replica("chat-32a9b").UID)
-	})
-
 	w.run("an edited toleration wakes what waits", func(w *world) {
 		w.cluster("east", 4, taints(maintSoon))
 		w.deploy("chat", 1)
