@@ -20,6 +20,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -163,4 +164,7 @@ func (m *measurement) tell(s shape, run *Run) {
 	m.environment.Progressf("[%2d/%d] %-6s N=%-4d M=%d %-4s run %d: %5.0f/s, %.2f writes each, CPU %.1f s, RSS %.0f MiB (about %s left)",
 		m.done, m.total, s.mode, s.clusters, s.placements, run.Side, run.Number, run.Rate, run.WritesPerPlacement,
 		run.SchedulerCPUSeconds, run.SchedulerPeakRSSMiB, left.Round(10*time.Second))
+	for _, what := range slices.Sorted(maps.Keys(run.RefusedWrites)) {
+		m.environment.Progressf("        refused: %d times %s", run.RefusedWrites[what], what)
+	}
 }

@@ -39,10 +39,10 @@ type Run struct {
 	// Rate in placements per second, over Seconds.
 	Rate    float64 `json:"rate"`
 	Seconds float64 `json:"seconds"`
-	// Writes of the scheduler by what they wrote to; FailedWrites of them were
-	// refused, conflicts included.
+	// Writes of the scheduler by what they wrote to, and those of them that were
+	// refused, by status code and what they wrote to.
 	Writes             map[string]int `json:"writes"`
-	FailedWrites       int            `json:"failedWrites"`
+	RefusedWrites      map[string]int `json:"refusedWrites,omitempty"`
 	WritesPerPlacement float64        `json:"writesPerPlacement"`
 	// CPU of the scheduler since its start, and its highest resident memory.
 	SchedulerCPUSeconds float64 `json:"schedulerCPUSeconds"`

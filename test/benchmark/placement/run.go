@@ -241,7 +241,7 @@ func (a *attempt) result(scheduler *scheduler, before costs) (*Run, error) {
 		Rate:                harness.Round(float64(count) / span.Seconds()),
 		Seconds:             harness.Round(span.Seconds()),
 		Writes:              a.log.writes,
-		FailedWrites:        a.log.failed,
+		RefusedWrites:       a.log.refused,
 		WritesPerPlacement:  harness.Round(float64(a.log.totalWrites()) / float64(a.shape.placements)),
 		SchedulerCPUSeconds: harness.Round(usage.CPU.Seconds()),
 		SchedulerPeakRSSMiB: harness.Round(float64(usage.PeakRSSBytes) / mebibyte),

@@ -18,6 +18,7 @@ package placement
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/evenkeel-io/evenkeel/test/benchmark/harness"
@@ -34,13 +35,13 @@ type log struct {
 	// bound holds the answer to the latest write that may have bound an object, by
 	// namespace and name. An assignment is never changed, so the latest is the bind.
 	bound map[string]time.Time
-	// writes of the scheduler by target, and how many of all were refused.
-	writes map[string]int
-	failed int
+	// writes of the scheduler by target, and those of them that were refused by
+	// status code and target.
+	writes, refused map[string]int
 }
 
 func newLog(s side, user string) *log {
-	return &log{side: s, user: user, bound: map[string]time.Time{}, writes: map[string]int{}}
+	return &log{side: s, user: user, bound: map[string]time.Time{}, writes: map[string]int{}, refused: map[string]int{}}
 }
 
 // add takes in further requests and returns how many of them the scheduler made.
@@ -65,7 +66,7 @@ func (l *log) add(requests []harness.Request) int {
 func (l *log) addOwn(request *harness.Request) {
 	l.writes[request.Target()]++
 	if !request.Succeeded() {
-		l.failed++
+		l.refused[strconv.Itoa(request.Code)+" "+request.Target()]++
 		return
 	}
 	if !l.side.isBind(request) {

@@ -81,7 +81,7 @@ func TestLogOfKube(t *testing.T) {
 	assert.Equal(t, 1, count)
 
 	assert.Equal(t, map[string]int{"pods/binding": 4, "events.events.k8s.io": 1}, l.writes)
-	assert.Equal(t, 2, l.failed)
+	assert.Equal(t, map[string]int{"409 pods/binding": 1, "404 pods/binding": 1}, l.refused)
 	assert.Equal(t, 5, l.totalWrites())
 }
 
