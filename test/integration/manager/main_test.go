@@ -27,11 +27,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
@@ -51,6 +54,7 @@ var hub struct {
 }
 
 func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard())
 	code, err := runTests(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -81,7 +85,7 @@ func runTests(m *testing.M) (code int, err error) {
 	}
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, eventsv1.AddToScheme, schedulingv1.AddToScheme, modelplane.AddToScheme, evenkeel.AddToScheme,
+		coordinationv1.AddToScheme, corev1.AddToScheme, eventsv1.AddToScheme, schedulingv1.AddToScheme, modelplane.AddToScheme, evenkeel.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return 1, err

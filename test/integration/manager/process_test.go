@@ -53,13 +53,12 @@ func (p *process) output() string {
 	return p.log.String()
 }
 
-// start runs the binary until the test ends or kill is called. Its output is shown if the test fails.
-func (p *process) start(t *testing.T) {
-	t.Helper()
+// run starts the binary.
+func (p *process) run() error {
 	p.cmd = exec.Command(p.path, p.args...)
 	p.cmd.Stdout, p.cmd.Stderr = p, p
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	require.NoError(t, p.cmd.Start())
+	return p.cmd.Start()
 }
 
 // kill ends it without giving it a chance to clean up.
@@ -71,6 +70,21 @@ func (p *process) kill() {
 	}
 }
 
+// stop asks it to end, and waits until it has.
+func (p *process) stop() {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	_ = p.wait()
+}
+
+// wait waits until it ends by itself.
+func (p *process) wait() error {
+	cmd := p.cmd
+	p.cmd = nil
+	return cmd.Wait()
+}
+
+func (p *process) running() bool { return p.cmd.Process.Signal(syscall.Signal(0)) == nil }
+
 func startProcess(t *testing.T, binary string, args ...string) *process {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join(root, "bin", binary))
@@ -79,7 +93,7 @@ func startProcess(t *testing.T, binary string, args ...string) *process {
 		t.Fatalf("%v: run make build first", err)
 	}
 	p := &process{path: path, args: args}
-	p.start(t)
+	require.NoError(t, p.run())
 	t.Cleanup(func() {
 		p.kill()
 		if t.Failed() {
@@ -99,16 +113,19 @@ func tail(s string, n int) string {
 // startManager runs hub-manager with a configuration that suits tests: no waiting where a test does not test the wait.
 func startManager(t *testing.T, extra string) *process {
 	t.Helper()
+	return startManagerWith(t, "leaderElection: {leaderElect: false}\n", extra)
+}
+
+func startManagerWith(t *testing.T, election, extra string) *process {
+	t.Helper()
 	config := filepath.Join(t.TempDir(), "manager.yaml")
 	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, `apiVersion: config.evenkeel.io/v1alpha1
 kind: HubManagerConfiguration
 healthBindAddress: "0"
 metricsBindAddress: "0"
-leaderElection:
-  leaderElect: false
-modelDeployments:
+%smodelDeployments:
   settleTime: 1s
-%s`, extra), 0o600))
+%s`, election, extra), 0o600))
 	return startProcess(t, "hub-manager", "--kubeconfig="+hub.managerKubeconfig, "--config="+config, "-v=1")
 }
 

@@ -136,13 +136,18 @@ func (w *world) release(ctx context.Context, r *modelplane.ModelReplica) {
 // eventually waits until check has nothing to say.
 func (w *world) eventually(check func() string) {
 	w.t.Helper()
+	w.eventuallyWithin(patience, check)
+}
+
+func (w *world) eventuallyWithin(limit time.Duration, check func() string) {
+	w.t.Helper()
 	said := ""
-	err := wait.PollUntilContextTimeout(w.ctx, interval, patience, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(w.ctx, interval, limit, true, func(context.Context) (bool, error) {
 		said = check()
 		return said == "", nil
 	})
 	if err != nil {
-		w.t.Fatalf("waited for %s in vain: %s\n%s", patience, said, w.describe())
+		w.t.Fatalf("waited for %s in vain: %s\n%s", limit, said, w.describe())
 	}
 }
 
