@@ -18,7 +18,6 @@ package placement
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -206,27 +205,27 @@ func TestExpensiveSelectors(t *testing.T) {
 	assert.Equal(t, no, judge(m, novaDevice(), fmt.Sprintf(`isQuantity("%s")`, strings.Repeat("1", 200))))
 	assert.Equal(t, yes, judge(m, novaDevice(), `isQuantity("1e100") && quantity("1e100").isGreaterThan(quantity("1e99"))`))
 
-	costly := ask("gpu", 1, nested(4), nested(4), nested(4), nested(4))
-	enough := []modelplane.DeviceRequest{costly, costly}
-	tooMany := slices.Repeat(enough, 4)
-	device := novaDevice()
-	device.Count = ptr.To[int64](8)
-	p := preparePool(&modelplane.GPUPool{Devices: []modelplane.Device{device}})
-	for _, c := range []struct {
-		requests []modelplane.DeviceRequest
-		ok       bool
-	}{{enough, true}, {tooMany, false}} {
-		var prepared []request
-		for i := range c.requests {
-			prepared = append(prepared, m.prepareRequest(&c.requests[i]))
-		}
-		assert.Equal(t, c.ok, matchDevices(prepared, p.devices).ok, "%d requests share one budget", len(c.requests))
+	// One evaluation costs some 34,000.
+	costly := m.program(nested(4))
+	d := prepareDevice(ptr.To(novaDevice()))
+	budget := uint64(50_000)
+	assert.True(t, costly.matches(&d, &budget))
+	assert.True(t, costly.matches(&d, &budget), "what is left is more than nothing")
+	assert.Zero(t, budget)
+	assert.False(t, costly.matches(&d, &budget))
+
+	var requests []request
+	for range 40 {
+		requests = append(requests, request{count: 0, programs: []*program{costly}})
 	}
+	found := matchDevices(requests, []device{d})
+	assert.False(t, found.ok, "all selectors share one budget")
+	assert.Greater(t, len(found.devices), 20)
 }
 
 func TestInvalidSelectorError(t *testing.T) {
 	m := NewMatcher()
-	long := `"` + strings.Repeat("ö", 5000) + `" + 1`
+	long := `"` + strings.Repeat("ö", 700) + `" + 1`
 	engines := RequirementsOf([]modelplane.Engine{
 		engineOf("main", leader(), workers(2, askGPU(80), ask("second", 1, "true", long))),
 	})
@@ -239,6 +238,10 @@ func TestInvalidSelectorError(t *testing.T) {
 	assert.Less(t, len(err.Error()), 1024)
 	assert.True(t, utf8.ValidString(err.Error()))
 	assert.ErrorIs(t, err, invalid.Err)
+
+	first := RequirementsOf([]modelplane.Engine{single("main", ask("gpu", 1, "true", "(", ")")), single("other", ask("gpu", 1, "]"))})
+	require.ErrorAs(t, m.Validate(first), &invalid)
+	assert.Equal(t, "(", invalid.Expression, "the first is reported")
 
 	assert.NoError(t, m.Validate(RequirementsOf(chat(1).Spec.Template.Spec.Engines)))
 	assert.NoError(t, m.Validate(nil))

@@ -97,6 +97,12 @@ func TestShortages(t *testing.T) {
 			Shortage{Kind: NoMatchingPool, Engine: "main", Pool: "two", Request: "fabric"},
 		},
 		{
+			"the first request that is not met",
+			[]modelplane.Engine{engineOf("main", leader(ask("big", 1, atLeast(200))), workers(1, ask("bigger", 1, atLeast(300))))},
+			prepared(poolOf("h", 1)), nil,
+			Shortage{Kind: NoMatchingPool, Engine: "main", Pool: "h", Request: "big"},
+		},
+		{
 			"a member would claim nothing in the only pool that matches all",
 			[]modelplane.Engine{engineOf("main", leader(askGPU(150)), workers(1, ask("gpu", 1, lessThan(150))))},
 			prepared(poolOf("mixed", 1, gpuDevice(96), synthetic(gpuDevice(192))), poolOf("big", 1, gpuDevice(192))), nil,
