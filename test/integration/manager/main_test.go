@@ -20,6 +20,7 @@ package manager
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -44,14 +45,17 @@ import (
 
 const root = "../../.."
 
-// hub is the control plane that all tests of the package share; each has its own clusters on it, so they run one after
-// another.
-var hub struct {
+// testHub is a control plane that serves the project's kinds.
+type testHub struct {
 	*controlplane.ControlPlane
 	client client.Client
+	folder string
 	// managerKubeconfig is that of the user whom the shipped role was made for, who may do nothing else.
 	managerKubeconfig string
 }
+
+// hub is the one that the tests of the package share; each has its own clusters on it, so they run one after another.
+var hub *testHub
 
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
@@ -66,60 +70,74 @@ func TestMain(m *testing.M) {
 func runTests(m *testing.M) (code int, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	if hub.ControlPlane, err = controlplane.Start(ctx, controlplane.Options{AuditPolicy: controlplane.WritesAuditPolicy()}); err != nil {
+	if hub, err = startHub(ctx, "crds"); err != nil {
 		return 1, err
 	}
-	defer func() {
-		if stopErr := hub.Stop(); err == nil {
-			err = stopErr
-		}
-	}()
-	start, stop := context.WithTimeout(ctx, 2*time.Minute)
-	defer stop()
-	if err := hub.InstallCRDs(start, root+"/manifests/dev/crds", root+"/manifests/hub/crds"); err != nil {
-		return 1, err
+	code = m.Run()
+	return code, hub.stop()
+}
+
+// startHub starts a control plane with Modelplane's kinds from a folder under manifests/dev.
+func startHub(ctx context.Context, crds string) (*testHub, error) {
+	cp, err := controlplane.Start(ctx, controlplane.Options{AuditPolicy: controlplane.WritesAuditPolicy()})
+	if err != nil {
+		return nil, err
+	}
+	h := &testHub{ControlPlane: cp}
+	if err := h.prepare(ctx, crds); err != nil {
+		return nil, errors.Join(err, h.stop())
+	}
+	return h, nil
+}
+
+func (h *testHub) stop() error {
+	return errors.Join(h.Stop(), os.RemoveAll(h.folder))
+}
+
+func (h *testHub) prepare(ctx context.Context, crds string) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	if err := h.InstallCRDs(ctx, filepath.Join(root, "manifests/dev", crds), root+"/manifests/hub/crds"); err != nil {
+		return err
 	}
 	// The garbage collector learns of new kinds every half minute, or when it starts.
-	if err := hub.Restart(start, controlplane.ControllerManager); err != nil {
-		return 1, err
+	if err := h.Restart(ctx, controlplane.ControllerManager); err != nil {
+		return err
 	}
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		coordinationv1.AddToScheme, corev1.AddToScheme, eventsv1.AddToScheme, schedulingv1.AddToScheme, modelplane.AddToScheme, evenkeel.AddToScheme,
+		coordinationv1.AddToScheme, corev1.AddToScheme, eventsv1.AddToScheme, schedulingv1.AddToScheme,
+		modelplane.AddToScheme, evenkeel.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
-			return 1, err
+			return err
 		}
 	}
-	if hub.client, err = client.New(hub.Config(), client.Options{Scheme: scheme}); err != nil {
-		return 1, err
+	var err error
+	if h.client, err = client.New(h.Config(), client.Options{Scheme: scheme}); err != nil {
+		return err
 	}
-	folder, err := os.MkdirTemp("", "evenkeel-manager-test-")
-	if err != nil {
-		return 1, err
+	if h.folder, err = os.MkdirTemp("", "evenkeel-manager-test-"); err != nil {
+		return err
 	}
-	defer os.RemoveAll(folder)
-	if err := addManagerUser(start, folder); err != nil {
-		return 1, err
-	}
-	return m.Run(), nil
+	return h.addManagerUser(ctx)
 }
 
 // addManagerUser grants the manager what the shipped manifests grant it, and nothing else.
-func addManagerUser(ctx context.Context, folder string) error {
+func (h *testHub) addManagerUser(ctx context.Context) error {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "evenkeel-system"}}
-	if err := hub.client.Create(ctx, ns); err != nil {
+	if err := h.client.Create(ctx, ns); err != nil {
 		return err
 	}
-	kubectl := exec.CommandContext(ctx, filepath.Join(hub.BinDir(), "kubectl"), "--kubeconfig="+hub.KubeconfigPath(),
+	kubectl := exec.CommandContext(ctx, filepath.Join(h.BinDir(), "kubectl"), "--kubeconfig="+h.KubeconfigPath(),
 		"apply", "-f", root+"/manifests/hub/manager/rbac.yaml")
 	if out, err := kubectl.CombinedOutput(); err != nil {
 		return fmt.Errorf("apply the manager's role: %w: %s", err, out)
 	}
-	config, err := hub.AddUser("system:serviceaccount:evenkeel-system:hub-manager", "system:serviceaccounts", "system:authenticated")
+	config, err := h.AddUser("system:serviceaccount:evenkeel-system:hub-manager", "system:serviceaccounts", "system:authenticated")
 	if err != nil {
 		return err
 	}
-	hub.managerKubeconfig = filepath.Join(folder, "manager.kubeconfig")
-	return controlplane.WriteKubeconfig(hub.managerKubeconfig, config)
+	h.managerKubeconfig = filepath.Join(h.folder, "manager.kubeconfig")
+	return controlplane.WriteKubeconfig(h.managerKubeconfig, config)
 }
