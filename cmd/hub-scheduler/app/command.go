@@ -21,7 +21,10 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	apiversion "k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apiserver/pkg/server"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/cli/globalflag"
 	basecompatibility "k8s.io/component-base/compatibility"
@@ -29,6 +32,7 @@ import (
 	"k8s.io/component-base/logs"
 	logsapi "k8s.io/component-base/logs/api/v1"
 	"k8s.io/component-base/term"
+	"k8s.io/component-base/version"
 	"k8s.io/component-base/version/verflag"
 	upstream "k8s.io/kubernetes/cmd/kube-scheduler/app"
 	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
@@ -74,7 +78,7 @@ It is configured like kube-scheduler, by flags and a KubeSchedulerConfiguration.
 
 // newOptions makes upstream's options, with our lease's name as the flag's default.
 func newOptions() *options.Options {
-	opts := options.NewOptions()
+	opts := options.NewOptionsWithComponentGlobalsRegistry(kubernetesVersion())
 	opts.LeaderElection.ResourceName = leaseName
 	if flag := opts.Flags.FlagSet("leader election").Lookup("leader-elect-resource-name"); flag != nil {
 		flag.DefValue = leaseName
@@ -105,4 +109,18 @@ func run(cmd *cobra.Command, opts *options.Options) error {
 	gates.(featuregate.MutableFeatureGate).AddMetrics()
 	opts.ComponentGlobalsRegistry.AddMetrics()
 	return upstream.Run(ctx, completed, sched)
+}
+
+// emulatedMinors is how many minor versions of Kubernetes back a scheduler can be told to behave like, as upstream.
+const emulatedMinors = 3
+
+// kubernetesVersion says which Kubernetes the scheduler's feature gates are of: the one that it is built from. Upstream's
+// own registry takes the binary's version for that, which is Evenkeel's here, and a release would refuse to start.
+func kubernetesVersion() basecompatibility.ComponentGlobalsRegistry {
+	kubernetes := apiversion.MustParse(version.DefaultKubeBinaryVersion)
+	oldest := kubernetes.SubtractMinor(emulatedMinors)
+	registry := basecompatibility.NewComponentGlobalsRegistry()
+	utilruntime.Must(registry.Register(basecompatibility.DefaultKubeComponent,
+		basecompatibility.NewEffectiveVersion(kubernetes, false, oldest, oldest), utilfeature.DefaultMutableFeatureGate))
+	return registry
 }

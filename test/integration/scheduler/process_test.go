@@ -248,3 +248,20 @@ func TestAPIServerRestarts(t *testing.T) {
 	h.waitUnschedulable("chat-2-1")
 	assert.NotContains(t, sched.output.String(), "cache is corrupted")
 }
+
+// A release is built with Evenkeel's version, which is none of Kubernetes'.
+func TestReleasedVersionStarts(t *testing.T) {
+	dir := t.TempDir()
+	binary := filepath.Join(dir, "hub-scheduler")
+	build := exec.Command("go", "build", "-ldflags", "-X k8s.io/component-base/version.gitVersion=v1.2.3", "-o", binary, "./cmd/hub-scheduler")
+	build.Dir = root
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+
+	written := filepath.Join(dir, "written.yaml")
+	out, err = exec.Command(binary, "--master=http://127.0.0.1:1", "--secure-port=0", "--write-config-to="+written).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	configuration, err := os.ReadFile(written)
+	require.NoError(t, err)
+	assert.Contains(t, string(configuration), "schedulerName: evenkeel")
+}
