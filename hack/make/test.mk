@@ -17,7 +17,7 @@ test-unit: ## Run unit, property and seed-corpus tests with the race detector.
 .PHONY: test-integration
 test-integration: build ## Run the tests that need a real etcd, API server and controller manager.
 	@echo "== integration tests"
-	@go test -vet=off -tags integration -timeout 30m -p 1 ./internal/controlplane/... ./internal/standin/... ./test/integration/...
+	@go test -vet=off -tags integration -timeout 30m -p 1 ./apis/... ./internal/controlplane/... ./internal/standin/... ./test/integration/...
 
 .PHONY: test-e2e
 test-e2e: build ## Run the demo's scenarios as a user does.
