@@ -69,7 +69,6 @@ type target struct {
 type state struct {
 	resourceVersion string
 	conditions      []metav1.Condition
-	assignment      *evenkeel.Assignment
 }
 
 // change is what a write does.
