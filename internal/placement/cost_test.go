@@ -70,6 +70,9 @@ func TestCost(t *testing.T) {
 	reordered := assigned(d, "a", "b")
 	reordered[0], reordered[1] = reordered[1], reordered[0]
 	assert.Equal(t, map[string]int64{"a": 6, "b": 1}, m.Cost(engines, reordered, pools), "engines are known by name")
+	short := assigned(d, "a", "b")
+	short[0].Members = short[0].Members[:1]
+	assert.Equal(t, map[string]int64{"b": 1}, m.Cost(engines, short, pools))
 	strange := append(assigned(d, "a", "b"), evenkeel.EngineAssignment{Name: "unknown", Members: []evenkeel.MemberAssignment{{NodePoolName: "a"}}})
 	strange[0].Members = append(strange[0].Members, evenkeel.MemberAssignment{NodePoolName: "a"})
 	assert.Equal(t, map[string]int64{"a": 6, "b": 1}, m.Cost(engines, strange, pools))

@@ -119,6 +119,10 @@ func TestPreparePools(t *testing.T) {
 		assert.Equal(t, c.ok, ok, c.name)
 	}
 
+	for count, want := range map[*int64]int64{nil: 0, ptr.To[int64](-3): 0, ptr.To[int64](0): 0, ptr.To[int64](8): 8} {
+		assert.Equal(t, want, prepareDevice(&modelplane.Device{Count: count}).count)
+	}
+
 	var none *Pools
 	assert.Empty(t, none.Names())
 	_, ok := none.Nodes("a")

@@ -75,6 +75,9 @@ func TestRetainCauses(t *testing.T) {
 	selectorAndTemplate.Engines = RequirementsOf([]modelplane.Engine{single("renamed", askGPU(80))})
 	selectorAndPool := retainInput(d)
 	selectorAndPool.Selector = unselected.Selector
+	selectorAndRequest := withEngines(unselected, single("main", askGPU(200)))
+	// The leader's request is met, and the worker's neither as it is stamped nor as it is in the template.
+	halfLost := deployment("chat", 1, engineOf("main", leader(askGPU(80)), workers(1, askGPU(150))))
 	shrunk := retainInput(d, poolOf("h", 1, gpuDevice(40)))
 
 	for _, c := range []struct {
@@ -129,10 +132,16 @@ func TestRetainCauses(t *testing.T) {
 			"devices are not claimed any more", pool, `engine "main" would claim no device on its node pools of InferenceCluster "east"`,
 			retainInput(d, poolOf("h", 1, synthetic(gpuDevice(96)))),
 		},
+		{"devices are not claimed any more, and the template changed", pool, "", withEngines(retainInput(d, poolOf("h", 1, synthetic(gpuDevice(96)))), single("main", askGPU(90)))},
+		{
+			"pool lost for one member, and its template changed", pool, "",
+			withEngines(retainInput(halfLost, poolOf("h", 1)), engineOf("main", leader(askGPU(80)), workers(1, askGPU(160)))),
+		},
 		{"T18: a synthetic device changed", pool, `node pool "h" of InferenceCluster "east" has no device left for request "fabric" of engine "main"`, onFabric},
 
 		{"a taint before all that is not at once", taints, "", everything},
 		{"the template before the selector", template, "", selectorAndTemplate},
+		{"the template's requests before the selector", template, "", selectorAndRequest},
 		{"the selector before the pool", selector, "", selectorAndPool},
 		{"a selector that does not compile", "", "", withEngines(fine, single("renamed", ask("gpu", 1, "(")))},
 		{"a taint, and a selector that does not compile", taints, "", withEngines(drained, single("main", ask("gpu", 1, "(")))},
