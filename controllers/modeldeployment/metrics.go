@@ -78,9 +78,9 @@ func (g *gauges) forget(key types.NamespacedName) {
 	delete(g.byDeployment, key)
 }
 
-// observe counts the events that end a move; each comes twice, once about the placement.
+// observe counts the events that end a move. All come about the deployment, some about the placement as well.
 func (g *gauges) observe(e replicas.Event) {
-	if e.Placement == nil {
+	if e.Placement != nil {
 		return
 	}
 	switch e.Reason {
