@@ -170,8 +170,9 @@ func (hubSide) isCreate(r *harness.Request) bool {
 	return r.Verb == "create" && isPlacement(r) && r.Subresource == ""
 }
 
+// isBind does not care whether the status was patched or updated.
 func (hubSide) isBind(r *harness.Request) bool {
-	return r.Verb == "patch" && isPlacement(r) && r.Subresource == "status"
+	return isPlacement(r) && r.Subresource == "status"
 }
 
 func (hubSide) verify(ctx context.Context, c client.Client, s shape) error {

@@ -92,7 +92,8 @@ func TestLogOfHub(t *testing.T) {
 		request("admin", "patch", evenkeel.GroupVersion.Group, "replicaplacements", "status", "a", 200, 11),
 		podCreate("not-ours", 1),
 		statusPatch("a", 200, 20), // says that it fits nowhere
-		statusPatch("b", 200, 21),
+		request(testUser, "update", evenkeel.GroupVersion.Group, "replicaplacements", "status", "b", 200, 21),
+		request(testUser, "update", evenkeel.GroupVersion.Group, "replicaplacements", "", "c", 200, 22), // no status
 		statusPatch("a", 409, 30),
 		statusPatch("a", 200, 40), // the bind
 	})
@@ -101,7 +102,7 @@ func TestLogOfHub(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 31*time.Millisecond, span, "the latest patch of a placement is its bind")
 	assert.Equal(t, 2, count)
-	assert.Equal(t, map[string]int{"replicaplacements.evenkeel.io/status": 4}, l.writes)
+	assert.Equal(t, map[string]int{"replicaplacements.evenkeel.io/status": 4, "replicaplacements.evenkeel.io": 1}, l.writes)
 }
 
 func TestLogTooShortForARate(t *testing.T) {
