@@ -36,6 +36,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -314,16 +315,23 @@ func (h *hub) waitAssigned(name string) *evenkeel.ReplicaPlacement {
 // waitUnschedulable waits until a placement says that it fits nowhere, and returns what it says.
 func (h *hub) waitUnschedulable(name string) string {
 	h.t.Helper()
+	return h.waitUnschedulableSaying(name, "")
+}
+
+// waitUnschedulableSaying waits for certain words too. Clusters and placements are watched separately, so that the first
+// try may not have seen yet what was created or deleted before the placement.
+func (h *hub) waitUnschedulableSaying(name, words string) string {
+	h.t.Helper()
 	var message string
 	h.eventually(func() error {
 		p := h.get(name)
-		for _, condition := range p.Status.Conditions {
-			if condition.Type == evenkeel.ConditionScheduled && condition.Status == metav1.ConditionFalse && condition.ObservedGeneration == p.Generation {
-				message = condition.Message
-				return nil
-			}
+		condition := meta.FindStatusCondition(p.Status.Conditions, evenkeel.ConditionScheduled)
+		if condition == nil || condition.Status != metav1.ConditionFalse || condition.ObservedGeneration != p.Generation ||
+			!strings.Contains(condition.Message, words) {
+			return fmt.Errorf("%s does not say that it is unschedulable for %q: %s", name, words, describe(p))
 		}
-		return fmt.Errorf("%s is not unschedulable: %s", name, describe(p))
+		message = condition.Message
+		return nil
 	})
 	return message
 }

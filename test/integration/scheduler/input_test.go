@@ -57,7 +57,7 @@ func TestBadInput(t *testing.T) {
 		p.Name = long
 		p.Spec.DeploymentName = long[:63]
 		h.create(on(p, "unlabelable"))
-		assert.Contains(t, h.waitUnschedulable(long), "1 cluster(s) had a name of more than 63 characters, which labels cannot hold")
+		h.waitUnschedulableSaying(long, "1 cluster(s) had a name of more than 63 characters, which labels cannot hold")
 	})
 	t.Run("a long name that a label can hold", func(t *testing.T) {
 		p := placement("just", 0)
@@ -79,7 +79,7 @@ func TestBadInput(t *testing.T) {
 		p := placement("claimless", 0)
 		p.Spec.Engines[0].Members[0].Devices = nil
 		h.create(p)
-		assert.Contains(t, h.waitUnschedulable("claimless-0-1"), "0/5 clusters are available")
+		h.waitUnschedulableSaying("claimless-0-1", "0/5 clusters are available")
 	})
 	t.Run("another scheduler's placement", func(t *testing.T) {
 		other := placement("other", 0)
@@ -124,13 +124,13 @@ func TestBadInput(t *testing.T) {
 		p := on(placement("late", 0), "leaving")
 		p.Spec.Tolerations = []modelplane.Toleration{{Operator: modelplane.TolerationOpExists}}
 		h.create(p)
-		assert.Contains(t, h.waitUnschedulable("late-0-1"), "1 cluster(s) were being deleted")
+		h.waitUnschedulableSaying("late-0-1", "1 cluster(s) were being deleted")
 		edit(h, client.ObjectKeyFromObject(c), c, func(c *modelplane.InferenceCluster) { c.Finalizers = nil })
 	})
 	t.Run("no clusters at all", func(t *testing.T) {
 		require.NoError(t, h.DeleteAllOf(t.Context(), &modelplane.InferenceCluster{}))
 		h.create(placement("alone", 0))
-		assert.Equal(t, "0/0 clusters are available: the hub has no InferenceCluster.", h.waitUnschedulable("alone-0-1"))
+		h.waitUnschedulableSaying("alone-0-1", "0/0 clusters are available: the hub has no InferenceCluster.")
 		h.create(cluster("first", pool("h100", 1)))
 		assert.Equal(t, "first", h.waitAssigned("alone-0-1").Status.Assignment.ClusterName)
 		assert.Equal(t, metav1.ConditionTrue, h.get("alone-0-1").Status.Conditions[0].Status)

@@ -194,7 +194,7 @@ func TestAChangeWakesAPendingPlacement(t *testing.T) {
 		},
 		"gateway": {
 			cluster: func(c *modelplane.InferenceCluster) { c.Status.Gateway = nil },
-			message: "1 cluster(s)",
+			message: "1 cluster(s) had no gateway address or hostname",
 			change: func(test string) {
 				editClusterStatus(test, func(c *modelplane.InferenceCluster) {
 					c.Status.Gateway = &modelplane.Gateway{Hostname: "east.example.com"}
@@ -203,7 +203,7 @@ func TestAChangeWakesAPendingPlacement(t *testing.T) {
 		},
 		"first-status": {
 			cluster: func(c *modelplane.InferenceCluster) { c.Status = modelplane.InferenceClusterStatus{} },
-			message: "1 cluster(s)",
+			message: "1 cluster(s) were not ready",
 			change: func(test string) {
 				editClusterStatus(test, func(c *modelplane.InferenceCluster) { c.Status = cluster(test, pool("h100", 1)).Status })
 			},
@@ -275,7 +275,7 @@ func TestAChangeWakesAPendingPlacement(t *testing.T) {
 			}
 			h.create(placement1(test, tc.placement))
 			name := test + "-0-1"
-			assert.Contains(t, h.waitUnschedulable(name), tc.message)
+			h.waitUnschedulableSaying(name, tc.message)
 			tries := sched.attempts(name)
 
 			tc.change(test)
