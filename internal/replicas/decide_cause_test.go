@@ -188,6 +188,11 @@ func TestDecideCause(t *testing.T) {
 			[]string{"mark 0-1: ready", "delete replica east-0-copy: a second replica of east/0", "apply endpoint east-0"},
 		},
 		{
+			"all is not well while the first one does not serve",
+			[]string{"wants 1", "east p1:1,p2:1", "replica chat-east-0-copy on east/0(p2) ready", "replica chat-east-0 on east/0(p1)", "0-1 adopts chat-east-0 on east/0(p1) unmarked"},
+			[]string{"mark 0-1: not ready"},
+		},
+		{
 			"an index that is no number is 0",
 			[]string{"wants 2", "east h:4", "replica a on east/0 index 0", "replica b on east/1 index two"},
 			[]string{"create placement 0-1 adopting a"},

@@ -107,6 +107,11 @@ func TestDecideCount(t *testing.T) {
 			[]string{"delete endpoint east/1", "delete replica east/1: ScaleDown"},
 		},
 		{
+			"what is deleted gets no endpoint in its last moment",
+			[]string{"wants 1", "east h:2", "0-1 on east/0 ready", "1-1 on east/1 ready leaving ScaleDown", "endpoint east/0"},
+			[]string{"delete replica east/1: ScaleDown"},
+		},
+		{
 			"what was chosen stays the choice, even if another one were worse by now",
 			[]string{"wants 1", "east h:2", "0-1 on east/0 loading", "1-1 on east/1 ready leaving ScaleDown", "endpoint east/1"},
 			[]string{"delete endpoint east/1", "delete replica east/1: ScaleDown"},
@@ -157,6 +162,12 @@ func TestDecideCount(t *testing.T) {
 			"moves are paused",
 			[]string{"wants 1 paused", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready leaving UntoleratedTaint", "0-2 for 0-1 excluding east on west/0 uncreated", "endpoint east/0"},
 			[]string{"mark 0-1: ready, leaving UntoleratedTaint, Waiting"},
+		},
+
+		{
+			"moves are paused, also of what does not serve",
+			[]string{"wants 1 paused", "east h:2 NoExecute", "west h:2", "0-1 on east/0 loading leaving UntoleratedTaint", "0-2 for 0-1 excluding east on west/0 uncreated"},
+			[]string{"mark 0-1: not ready, leaving UntoleratedTaint, Waiting"},
 		},
 
 		// Edits while the scheduler thinks.

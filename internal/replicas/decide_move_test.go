@@ -98,6 +98,12 @@ func TestDecideMove(t *testing.T) {
 			[]string{"create placement 1-2 for 1-1"},
 		},
 		{
+			"a replacement that had its place for long has its time from when the old one went",
+			[]string{"wants 2", "east h:2 NoExecute", "west h:2", "0-1 on east/0 terminating leaving UntoleratedTaint", "0-2 for 0-1 on west/0 uncreated age 12m",
+				"1-1 on east/1 ready leaving UntoleratedTaint", "endpoint east/1"},
+			[]string{"create replica west/0 on west"},
+		},
+		{
 			"what does not serve needs no turn",
 			[]string{"wants 2", "east h:2 NoExecute", "west h:2", "0-1 on east/0 loading leaving UntoleratedTaint", "1-1 on east/1 loading leaving UntoleratedTaint"},
 			[]string{"create placement 0-2 for 0-1", "create placement 1-2 for 1-1"},
@@ -111,7 +117,7 @@ func TestDecideMove(t *testing.T) {
 		{
 			"a step that lasts is written down",
 			[]string{"wants 1", "east h:2 NoExecute", "west h:2", "0-1 on east/0 terminating long leaving UntoleratedTaint", "0-2 for 0-1 on west/0 loading"},
-			[]string{"mark 0-1: not ready, leaving UntoleratedTaint, Deleting", "mark 0-2: not ready, Loading"},
+			[]string{"mark 0-1: ready, leaving UntoleratedTaint, Deleting", "mark 0-2: not ready, Loading"},
 		},
 
 		// A drain with nowhere to go.
@@ -186,6 +192,12 @@ func TestDecideMove(t *testing.T) {
 			"lifted after the move: nothing moves back",
 			[]string{"wants 1", "east h:2", "west h:2", "0-1 on east/0 gone leaving UntoleratedTaint moved UntoleratedTaint", "0-2 on west/0 ready", "endpoint west/0"},
 			nil,
+		},
+
+		{
+			"called off when both serve: the first stays, and no third is made",
+			[]string{"wants 1", "east h:2", "west h:2", "0-1 on east/0 ready", "0-2 for 0-1 on west/0 ready leaving ScaleDown", "endpoint east/0", "endpoint west/0"},
+			[]string{"mark 0-2: ready, leaving ScaleDown, Serving", "delete endpoint west/0", "delete replica west/0: ScaleDown"},
 		},
 
 		// A destination that is lost.

@@ -24,6 +24,8 @@ import (
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 )
 
+const waitingForResume = "moves to be resumed"
+
 // move brings every replica that must leave one step further, and tells whether nothing is in motion.
 func (s *state) move() (idle bool) {
 	unavailable := 0
@@ -59,6 +61,9 @@ func (s *state) withdrawAll(units []*unit) {
 // moveIdle moves what serves nobody: it costs nothing, so it needs no budget.
 func (s *state) moveIdle(sl *slot, holder *unit) {
 	if s.Policy.Paused {
+		if holder != nil {
+			holder.step, holder.waitingFor = evenkeel.StepWaiting, waitingForResume
+		}
 		return
 	}
 	if sl.keeper() == nil {
@@ -91,7 +96,7 @@ func (s *state) moveServing(slots []*slot, budget int) (idle bool) {
 		next := sl.successor(holder)
 		switch {
 		case s.Policy.Paused:
-			holder.step, holder.waitingFor = evenkeel.StepWaiting, "moves to be resumed"
+			holder.step, holder.waitingFor = evenkeel.StepWaiting, waitingForResume
 		case nowhereToGo(s, next):
 			stuck = append(stuck, sl)
 			holder.step, holder.waitingFor = evenkeel.StepUnplaceable, s.explainStuck(next)

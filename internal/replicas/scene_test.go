@@ -227,7 +227,12 @@ func (s *scene) placement(numbers string, words []string) {
 		case "uncreated":
 		case "loading", "ready", "terminating":
 			s.addReplica(nameOf(p), p.Status.Assignment.ClusterName, p.Status.Assignment.Index, poolOf(p.Status.Assignment.Engines, "main", 0), word)
-			s.markReady(set, word)
+			// Of a replica that was deleted by us it still says what it said.
+			if word == "terminating" && slices.Contains(words, "leaving") {
+				s.markReady(set, "ready")
+			} else {
+				s.markReady(set, word)
+			}
 		case "long":
 			s.Replicas[len(s.Replicas)-1].DeletionTimestamp = ptr.To(metav1.NewTime(now.Add(-stepLinger)))
 		case "gone":
