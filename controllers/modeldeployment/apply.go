@@ -173,7 +173,7 @@ func refused(err error) bool {
 
 // reject writes down that the API server refused the replica; the decision what to do next is made on that.
 func (r *Reconciler) reject(ctx context.Context, d *modelplane.ModelDeployment, p *evenkeel.ReplicaPlacement, cause error) error {
-	message := bounded(cause.Error())
+	message := replicas.Bounded(cause.Error())
 	r.warn(d, p, replicas.EventRejected, fmt.Sprintf("The API server refuses the replica for %s: %s", p.Status.Assignment.ClusterName, message))
 	conditions := append(replicas.OwnConditions(p), metav1.Condition{
 		Type:               evenkeel.ConditionReplicaRejected,

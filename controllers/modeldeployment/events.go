@@ -52,18 +52,5 @@ func (r *Reconciler) record(d *modelplane.ModelDeployment, p *evenkeel.ReplicaPl
 	if p != nil {
 		regarding, related = p, d
 	}
-	r.Recorder.Eventf(regarding, related, eventType, reason, eventAction, "%s", bounded(message))
-}
-
-// bounded keeps a message within what an event holds.
-func bounded(message string) string {
-	const limit = 1000
-	if len(message) <= limit {
-		return message
-	}
-	cut := limit
-	for cut > 0 && message[cut]&0xC0 == 0x80 {
-		cut--
-	}
-	return message[:cut] + "..."
+	r.Recorder.Eventf(regarding, related, eventType, reason, eventAction, "%s", replicas.Bounded(message))
 }

@@ -281,8 +281,8 @@ func TestMovesAreCounted(t *testing.T) {
 }
 
 func TestBounded(t *testing.T) {
-	assert.Equal(t, "short", bounded("short"))
-	long := bounded(strings.Repeat("ü", 2000))
+	assert.Equal(t, "short", replicas.Bounded("short"))
+	long := replicas.Bounded(strings.Repeat("ü", 2000))
 	assert.LessOrEqual(t, len(long), 1003)
 	assert.Equal(t, long, strings.ToValidUTF8(long, "?"))
 }

@@ -84,7 +84,7 @@ func (r *Reconciler) replicasOf(ctx context.Context, d *modelplane.ModelDeployme
 		known[replica.Name] = true
 	}
 	for _, p := range placements {
-		name := replicaName(p)
+		name := placement.ReplicaNameOf(p)
 		if name == "" || known[name] {
 			continue
 		}
@@ -98,14 +98,6 @@ func (r *Reconciler) replicasOf(ctx context.Context, d *modelplane.ModelDeployme
 		}
 	}
 	return found, nil
-}
-
-// replicaName is the name of a placement's replica, empty while it has none.
-func replicaName(p *evenkeel.ReplicaPlacement) string {
-	if p.Spec.Adopts != "" || p.Status.Assignment == nil {
-		return p.Spec.Adopts
-	}
-	return placement.ReplicaName(p.Spec.DeploymentName, p.Status.Assignment.ClusterName, p.Status.Assignment.Index)
 }
 
 func (r *Reconciler) endpointsOf(ctx context.Context, d *modelplane.ModelDeployment, of []*modelplane.ModelReplica) ([]*modelplane.ModelEndpoint, error) {

@@ -46,7 +46,7 @@ func (r *Reconciler) updateReplica(ctx context.Context, d *modelplane.ModelDeplo
 		"engines":       spec.Engines,
 	})
 	if refused(err) {
-		r.warn(d, a.Placement, replicas.EventRejected, fmt.Sprintf("The API server refuses the change of replica %s: %s", a.Replica.Name, bounded(err.Error())))
+		r.warn(d, a.Placement, replicas.EventRejected, fmt.Sprintf("The API server refuses the change of replica %s: %s", a.Replica.Name, replicas.Bounded(err.Error())))
 	}
 	return err
 }

@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/google/cel-go/cel"
 	resourceapi "k8s.io/api/resource/v1"
@@ -29,6 +28,7 @@ import (
 	dracel "k8s.io/dynamic-resource-allocation/cel"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
+	"github.com/evenkeel-io/evenkeel/internal/text"
 )
 
 const (
@@ -135,16 +135,12 @@ func (p *program) matches(d *device, budget *uint64) bool {
 	return err == nil && matched
 }
 
-// bounded cuts text to at most n bytes, not within a character, and makes it valid UTF-8.
-func bounded(text string, n int) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= n {
-		return text
+// bounded cuts a text to at most n bytes, not within a character, and makes it valid UTF-8.
+func bounded(s string, n int) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= n {
+		return s
 	}
 	const ellipsis = "..."
-	end := n - len(ellipsis)
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + ellipsis
+	return text.Prefix(s, n-len(ellipsis)) + ellipsis
 }

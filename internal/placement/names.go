@@ -24,6 +24,7 @@ import (
 	"strconv"
 	"strings"
 
+	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 )
 
@@ -43,6 +44,15 @@ func ReplicaName(deployment, cluster string, index int32) string {
 	sum := sha256.Sum256([]byte(deployment + "-" + cluster + "-" + strconv.FormatInt(int64(index), 10)))
 	prefix := strings.TrimRight(firstRunes(deployment, namePrefixLength), "-")
 	return prefix + "-" + hex.EncodeToString(sum[:])[:nameHashLength]
+}
+
+// ReplicaNameOf is the name of a placement's ModelReplica: of the one that it adopts, else the one that follows from its
+// assignment. It is empty while there is neither.
+func ReplicaNameOf(p *evenkeel.ReplicaPlacement) string {
+	if p.Spec.Adopts != "" || p.Status.Assignment == nil {
+		return p.Spec.Adopts
+	}
+	return ReplicaName(p.Spec.DeploymentName, p.Status.Assignment.ClusterName, p.Status.Assignment.Index)
 }
 
 func firstRunes(s string, n int) string {

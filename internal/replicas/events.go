@@ -18,6 +18,8 @@ package replicas
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -119,7 +121,7 @@ func scheduledEvent(placed []*unit) string {
 	for _, u := range placed {
 		clusters[u.clusterName()] = true
 	}
-	return fmt.Sprintf("Scheduled %d replicas across %d clusters: %s", len(placed), len(clusters), strings.Join(sortedKeys(clusters), ", "))
+	return fmt.Sprintf("Scheduled %d replicas across %d clusters: %s", len(placed), len(clusters), strings.Join(slices.Sorted(maps.Keys(clusters)), ", "))
 }
 
 // shortfall is the part of a message that says how many are missing; the rest changes with every free node.

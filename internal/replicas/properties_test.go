@@ -18,6 +18,7 @@ package replicas
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -149,7 +150,7 @@ func (s *randomSim) editDeployment(t *rapid.T) {
 }
 
 func (s *randomSim) deleteSomeReplica(t *rapid.T) {
-	if names := sortedKeys(s.replicas); len(names) > 0 {
+	if names := slices.Sorted(maps.Keys(s.replicas)); len(names) > 0 {
 		if r := s.replicas[rapid.SampledFrom(names).Draw(t, "replica")]; r.DeletionTimestamp == nil {
 			s.terminate(r)
 		}
@@ -157,7 +158,7 @@ func (s *randomSim) deleteSomeReplica(t *rapid.T) {
 }
 
 func (s *randomSim) deleteSomePlacement(t *rapid.T) {
-	if names := sortedKeys(s.placements); len(names) > 0 {
+	if names := slices.Sorted(maps.Keys(s.placements)); len(names) > 0 {
 		name := rapid.SampledFrom(names).Draw(t, "placement")
 		s.note("somebody deletes %s", name)
 		delete(s.placements, name)

@@ -18,6 +18,7 @@ package replicas
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -134,7 +135,7 @@ func (s *state) addPlacements(taken map[string]bool) {
 		u.slot.units = append(u.slot.units, u)
 	}
 	slices.SortFunc(s.slots, func(a, b *slot) int { return cmp.Compare(a.number, b.number) })
-	for _, name := range sortedKeys(s.replicas) {
+	for _, name := range slices.Sorted(maps.Keys(s.replicas)) {
 		if r := s.replicas[name]; !matched[name] && r.DeletionTimestamp == nil {
 			s.orphans = append(s.orphans, r)
 		}
@@ -142,12 +143,9 @@ func (s *state) addPlacements(taken map[string]bool) {
 }
 
 func (s *state) newUnit(p *evenkeel.ReplicaPlacement, taken, matched map[string]bool) *unit {
-	u := &unit{placement: p, name: p.Spec.Adopts, unfounded: p.Spec.Replaces != "" && s.placementNamed(p.Spec.Replaces) == nil}
+	u := &unit{placement: p, name: placement.ReplicaNameOf(p), unfounded: p.Spec.Replaces != "" && s.placementNamed(p.Spec.Replaces) == nil}
 	if a := p.Status.Assignment; a != nil {
 		u.cluster = s.clusters[a.ClusterName]
-		if u.name == "" {
-			u.name = placement.ReplicaName(s.Deployment.Name, a.ClusterName, a.Index)
-		}
 	}
 	switch {
 	case u.name == "":
@@ -218,13 +216,4 @@ func sortedPlacements(in []*evenkeel.ReplicaPlacement) []*evenkeel.ReplicaPlacem
 		)
 	})
 	return out
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -24,6 +24,7 @@ import (
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
+	"github.com/evenkeel-io/evenkeel/internal/text"
 )
 
 // Reasons of a deployment's conditions: Modelplane's, and three for what Modelplane does not know.
@@ -91,7 +92,7 @@ func (s *state) placed() (placed []*unit, ready, observed int) {
 }
 
 func (s *state) deploymentCondition(conditionType string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
-	return condition(s.Deployment.Status.Conditions, s.Deployment.Generation, s.Now, conditionType, status, reason, bounded(message))
+	return condition(s.Deployment.Status.Conditions, s.Deployment.Generation, s.Now, conditionType, status, reason, Bounded(message))
 }
 
 func (s *state) scheduled(placed []*unit, observed int) metav1.Condition {
@@ -226,15 +227,11 @@ func (s *state) count() {
 	}
 }
 
-// bounded keeps a sentence within what people read and events hold.
-func bounded(message string) string {
+// Bounded keeps a sentence within what people read and events hold.
+func Bounded(message string) string {
 	const limit = 1000
 	if len(message) <= limit {
 		return message
 	}
-	cut := limit
-	for cut > 0 && message[cut]&0xC0 == 0x80 {
-		cut--
-	}
-	return message[:cut] + "..."
+	return text.Prefix(message, limit) + "..."
 }

@@ -19,7 +19,8 @@ package trafficdrain
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/evenkeel-io/evenkeel/internal/text"
 )
 
 // Rule names the rule that a value, a drain or an edit breaks. Its text is stable and
@@ -147,9 +148,5 @@ func Printable(s string) string {
 	if len(s) <= maxPrintable {
 		return s
 	}
-	cut := maxPrintable
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "..."
+	return text.Prefix(s, maxPrintable) + "..."
 }

@@ -19,7 +19,8 @@ package virtual
 import (
 	"regexp"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/evenkeel-io/evenkeel/internal/text"
 )
 
 // messageLimit bounds a condition's message and an event's note, in bytes: what the API server accepts for a note.
@@ -51,15 +52,11 @@ func clusterWords(message string) string {
 	return bounded(message)
 }
 
-// bounded cuts a text at the limit, between characters.
-func bounded(text string) string {
-	if len(text) <= messageLimit {
-		return text
+// bounded cuts a message at the limit, between characters.
+func bounded(message string) string {
+	if len(message) <= messageLimit {
+		return message
 	}
 	const ellipsis = " ..."
-	end := messageLimit - len(ellipsis)
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + ellipsis
+	return text.Prefix(message, messageLimit-len(ellipsis)) + ellipsis
 }

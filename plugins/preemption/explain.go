@@ -21,9 +21,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/evenkeel-io/evenkeel/internal/placement"
+	"github.com/evenkeel-io/evenkeel/internal/text"
 )
 
 // maxName bounds the names in an explanation, in bytes: that of a pool is as long as whoever publishes it likes.
@@ -105,9 +105,5 @@ func short(name string) string {
 		return name
 	}
 	const ellipsis = "..."
-	end := maxName - len(ellipsis)
-	for end > 0 && !utf8.RuneStart(name[end]) {
-		end--
-	}
-	return name[:end] + ellipsis
+	return text.Prefix(name, maxName-len(ellipsis)) + ellipsis
 }
