@@ -235,8 +235,9 @@ func TestAPIServerRestarts(t *testing.T) {
 	h := newHub(t, controlplane.Options{})
 	h.create(cluster("east", pool("h100", 1)), cluster("west", pool("h100", 0)))
 	sched := h.startScheduler()
-	h.create(placement("chat", 0), placement("chat", 1))
-	h.waitAssigned("chat-0-1")
+	h.create(placement("chat", 0))
+	h.waitAssigned("chat-0-1") // before there is another: what a starting scheduler lists has no order
+	h.create(placement("chat", 1))
 	h.waitUnschedulable("chat-1-1")
 
 	require.NoError(t, h.Restart(t.Context(), controlplane.APIServer))
