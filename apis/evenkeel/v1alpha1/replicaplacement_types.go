@@ -160,6 +160,10 @@ type Move struct {
 	// Step that the move is at.
 	// +optional
 	Step string `json:"step,omitempty"`
+	// Reason that the replica has not left yet, for programs: Moving, WaitingForBudget, NothingFits, Tolerating, Paused or
+	// FailingToServe.
+	// +optional
+	Reason string `json:"reason,omitempty"`
 	// WaitingFor says what the step waits for.
 	// +optional
 	WaitingFor string `json:"waitingFor,omitempty"`

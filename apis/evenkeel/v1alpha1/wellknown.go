@@ -87,6 +87,22 @@ const (
 	StepServing = "Serving"
 )
 
+// Reasons in status.move for which a replica that must leave a cluster is still there.
+const (
+	// LeavingMoving is a replica whose move has begun, or is about to.
+	LeavingMoving = "Moving"
+	// LeavingBudget is a replica that waits until other moves have ended.
+	LeavingBudget = "WaitingForBudget"
+	// LeavingUnplaceable is a replica for which no cluster has room.
+	LeavingUnplaceable = "NothingFits"
+	// LeavingTolerating is a replica whose deployment tolerates the taint for a time that is not over.
+	LeavingTolerating = "Tolerating"
+	// LeavingPaused is a replica whose move a policy has paused.
+	LeavingPaused = "Paused"
+	// LeavingNotServing is a replica whose replacement did not get to serve; the next try is due later.
+	LeavingNotServing = "FailingToServe"
+)
+
 // Reasons of the condition Scheduled.
 const (
 	// ReasonScheduled is set with the assignment.
