@@ -17,3 +17,5 @@ out="${1:-manifests}"
 "${gen}" crd paths=./apis/evenkeel/... output:crd:dir="${out}/hub/crds"
 # The same kinds as a hub serves them that knows none of Evenkeel's extra fields.
 go run ./hack/portable-crds --from "${out}/dev/crds" --to "${out}/dev/crds-portable"
+# The Gateway API's own, unchanged.
+hack/gateway-api-crds.sh "${out}/dev/crds-gateway-api"
