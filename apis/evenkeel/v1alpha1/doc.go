@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Package v1alpha1 holds Evenkeel's own kinds: ReplicaPlacement, the wanted replica that the hub scheduler gives a
-// cluster as kube-scheduler gives a pod a node.
+// cluster as kube-scheduler gives a pod a node, and DisruptionPolicy, which says how carefully replicas are moved.
 //
 // It must not hold behaviour beyond small accessors: rules live in internal/placement and internal/replicas.
 //

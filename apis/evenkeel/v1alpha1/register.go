@@ -39,6 +39,7 @@ func Resource(plural string) schema.GroupResource {
 func addKnownTypes(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion,
 		&ReplicaPlacement{}, &ReplicaPlacementList{},
+		&DisruptionPolicy{}, &DisruptionPolicyList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil

@@ -26,7 +26,19 @@ const (
 	AnnotationSchedulerName = "evenkeel.io/scheduler-name"
 	// AnnotationPriorityClass stands for spec.template.spec.priorityClassName.
 	AnnotationPriorityClass = "evenkeel.io/priority-class"
+	// AnnotationTolerationSeconds stands for tolerationSeconds of the template's tolerations: a JSON object from a
+	// toleration's key to seconds, such as {"modelplane.ai/maintenance": 300}. The empty key is that of a toleration
+	// without one.
+	AnnotationTolerationSeconds = "evenkeel.io/toleration-seconds"
 )
+
+// AnnotationTaintsSince of an InferenceCluster stands for timeAdded of its taints, on hubs whose schema has no such
+// field: a JSON list with an entry for each NoExecute taint, such as
+//
+//	[{"key": "modelplane.ai/maintenance", "value": "", "effect": "NoExecute", "since": "2026-03-01T12:00:00Z"}]
+//
+// internal/placement reads and writes it (ParseTaintsSince, FormatTaintsSince). A taint's own timeAdded wins.
+const AnnotationTaintsSince = "evenkeel.io/taints-since"
 
 // LabelDeployment of a ReplicaPlacement names the ModelDeployment that it belongs to.
 const LabelDeployment = "evenkeel.io/deployment"
