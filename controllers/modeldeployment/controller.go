@@ -32,6 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/placement"
 	"github.com/evenkeel-io/evenkeel/internal/replicas"
@@ -54,8 +55,8 @@ type Options struct {
 	OwnCompositions []string
 	// MaxConcurrentReconciles is how many deployments are looked at at once.
 	MaxConcurrentReconciles int
-	// Policy of moves.
-	Policy replicas.Policy
+	// Disruption is what moves keep to where no DisruptionPolicy says otherwise.
+	Disruption evenkeel.DisruptionSettings
 	// Settings of decisions.
 	Settings replicas.Settings
 }

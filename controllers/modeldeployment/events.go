@@ -28,6 +28,9 @@ import (
 // eventAction says in events what the controller does about them.
 const eventAction = "KeepReplicas"
 
+// EventInvalidPolicy is the event on a deployment about a DisruptionPolicy that cannot be read.
+const EventInvalidPolicy = "InvalidDisruptionPolicy"
+
 func (r *Reconciler) emit(d *modelplane.ModelDeployment, list []replicas.Event) {
 	for _, e := range list {
 		eventType := corev1.EventTypeNormal

@@ -40,7 +40,6 @@ func (r *Reconciler) observe(ctx context.Context, d *modelplane.ModelDeployment)
 		SchedulerName: schedulerName(d),
 		Composed:      composition(d) != "",
 		Matcher:       r.matcher,
-		Policy:        r.Policy,
 		Settings:      r.Settings,
 		Now:           r.Clock.Now(),
 	}
@@ -60,8 +59,24 @@ func (r *Reconciler) observe(ctx context.Context, d *modelplane.ModelDeployment)
 	if o.CacheState, o.CacheSelector, err = r.modelCache(ctx, d); err != nil {
 		return nil, err
 	}
+	if o.Policy, err = r.policy(ctx, d); err != nil {
+		return nil, err
+	}
 	o.Priority, err = r.priority(ctx, d)
 	return o, err
+}
+
+// policy merges what the DisruptionPolicies of the deployment say. One that cannot be read is reported and left out.
+func (r *Reconciler) policy(ctx context.Context, d *modelplane.ModelDeployment) (replicas.Policy, error) {
+	list := &evenkeel.DisruptionPolicyList{}
+	if err := r.Client.List(ctx, list, client.InNamespace(d.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return replicas.Policy{}, fmt.Errorf("list disruption policies: %w", err)
+	}
+	policy, err := replicas.PolicyFor(d, pointers(list.Items), &r.Disruption)
+	if err != nil {
+		r.warn(d, nil, EventInvalidPolicy, err.Error()+". It does not count until it is corrected")
+	}
+	return policy, nil
 }
 
 func (r *Reconciler) placementsOf(ctx context.Context, d *modelplane.ModelDeployment) ([]*evenkeel.ReplicaPlacement, error) {

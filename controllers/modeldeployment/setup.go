@@ -37,7 +37,7 @@ import (
 const Name = "modeldeployment"
 
 // Setup registers the controller with a manager whose hub serves ModelDeployments, ModelReplicas, ModelEndpoints,
-// InferenceClusters and ReplicaPlacements. servesCaches tells whether it serves ModelCaches too.
+// InferenceClusters, ReplicaPlacements and DisruptionPolicies. servesCaches tells whether it serves ModelCaches too.
 func Setup(ctx context.Context, mgr ctrl.Manager, options Options, servesCaches bool) error {
 	r := &Reconciler{
 		Options:  options,
@@ -62,6 +62,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options, servesCaches 
 		Watches(&modelplane.ModelReplica{}, byIndexedName(labelledDeployment)).
 		Watches(&modelplane.ModelEndpoint{}, byIndexedName(labelledDeployment)).
 		Watches(&modelplane.InferenceCluster{}, handler.EnqueueRequestsFromMapFunc(r.byCluster), builder.WithPredicates(clusterChanged())).
+		Watches(&evenkeel.DisruptionPolicy{}, handler.EnqueueRequestsFromMapFunc(r.byPolicy), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&schedulingv1.PriorityClass{}, handler.EnqueueRequestsFromMapFunc(r.byPriorityClass), builder.WithPredicates(predicate.GenerationChangedPredicate{}))
 	if servesCaches {
 		b = b.Watches(&modelplane.ModelCache{}, handler.EnqueueRequestsFromMapFunc(r.byModelCache), builder.WithPredicates(predicate.GenerationChangedPredicate{}))

@@ -33,9 +33,10 @@ import (
 	"github.com/evenkeel-io/evenkeel/internal/placement"
 )
 
-// wishChanged lets a deployment's event pass if a person could have changed what it wants; its status is our own doing.
+// wishChanged lets a deployment's event pass if a person could have changed what it wants, or which policies select it;
+// its status is our own doing.
 func wishChanged() predicate.Predicate {
-	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, deletionStarted())
+	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{}, deletionStarted())
 }
 
 func deletionStarted() predicate.Predicate {
@@ -91,6 +92,16 @@ func (r *Reconciler) byCluster(ctx context.Context, o client.Object) []reconcile
 	return append(requests, r.deploymentsBy(ctx, "", indexShort, isShort)...)
 }
 
+// byPolicy maps a policy to all deployments of its namespace: it may have selected them before.
+func (r *Reconciler) byPolicy(ctx context.Context, o client.Object) []reconcile.Request {
+	list := &modelplane.ModelDeploymentList{}
+	if err := r.Client.List(ctx, list, client.InNamespace(o.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
+		log.FromContext(ctx).Error(err, "Cannot list the deployments of a namespace", "namespace", o.GetNamespace())
+		return nil
+	}
+	return requestsFor(list)
+}
+
 func (r *Reconciler) byModelCache(ctx context.Context, o client.Object) []reconcile.Request {
 	return r.deploymentsBy(ctx, o.GetNamespace(), indexModelCache, o.GetName())
 }
@@ -105,6 +116,10 @@ func (r *Reconciler) deploymentsBy(ctx context.Context, namespace, index, value 
 		log.FromContext(ctx).Error(err, "Cannot list deployments", "index", index, "value", value)
 		return nil
 	}
+	return requestsFor(list)
+}
+
+func requestsFor(list *modelplane.ModelDeploymentList) []reconcile.Request {
 	requests := make([]reconcile.Request, 0, len(list.Items))
 	for i := range list.Items {
 		requests = append(requests, request(list.Items[i].Namespace, list.Items[i].Name))

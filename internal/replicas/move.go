@@ -108,7 +108,7 @@ func (s *state) moveServing(slots []*slot, budget int) (idle bool) {
 		}
 	}
 	inMotion := len(stuck) < len(slots) || budget < s.Policy.MaxUnavailable
-	if len(stuck) > 0 && !inMotion && s.Policy.WhenUnplaceable == WhenUnplaceableEvict {
+	if len(stuck) > 0 && !inMotion && s.Policy.WhenUnplaceable == evenkeel.WhenUnplaceableEvict {
 		s.withdraw(stuck[0].holder())
 	}
 	return len(slots) == 0

@@ -20,6 +20,9 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 )
 
 // SetDefaultsHubManagerConfiguration fills in what is absent.
@@ -47,13 +50,23 @@ func setDefaultsModelDeploymentController(c *ModelDeploymentController) {
 	}
 	setDefault(&c.MaxConcurrentReconciles, 8)
 	setDefault(&c.SettleTime, metav1.Duration{Duration: 5 * time.Minute})
-	setDefault(&c.ReadyTimeout, metav1.Duration{Duration: 10 * time.Minute})
+	setDefaultsDisruption(&c.Disruption)
 	setDefault(&c.TTLAfterFinished, metav1.Duration{Duration: 24 * time.Hour})
 	setDefault(&c.HistoryLimit, 10)
 	setDefault(&c.VerdictTimeout, metav1.Duration{Duration: time.Minute})
 }
 
 func setDefault[T any](field **T, value T) {
+func setDefaultsDisruption(d *evenkeel.DisruptionSettings) {
+	setDefault(&d.MaxUnavailable, intstr.FromInt32(1))
+	setDefaultValue(&d.Strategy, evenkeel.StrategyRecreate)
+	setDefaultValue(&d.WhenUnplaceable, evenkeel.WhenUnplaceableEvict)
+	setDefault(&d.ReadyTimeout, metav1.Duration{Duration: 10 * time.Minute})
+	setDefault(&d.TrafficGracePeriod, metav1.Duration{Duration: 90 * time.Second})
+	setDefault(&d.RequestGracePeriod, metav1.Duration{Duration: 10 * time.Second})
+	setDefault(&d.Paused, false)
+}
+
 	if *field == nil {
 		*field = &value
 	}

@@ -57,7 +57,12 @@ func TestDecodeHubManagerConfiguration(t *testing.T) {
 		"no YAML":                  {in: "{", wantErr: []string{"decode HubManagerConfiguration"}},
 		"no duration":              {in: header + "modelDeployments: {settleTime: soon}\n", wantErr: []string{"soon"}},
 		"negative duration":        {in: header + "modelDeployments: {settleTime: -1s}\n", wantErr: []string{"modelDeployments.settleTime", "-1s", "must not be negative"}},
-		"negative timeout":         {in: header + "modelDeployments: {readyTimeout: -1s}\n", wantErr: []string{"modelDeployments.readyTimeout"}},
+		"negative timeouts":        {in: header + "modelDeployments: {disruption: {readyTimeout: -1s, trafficGracePeriod: -1s, requestGracePeriod: -1s}}\n", wantErr: []string{"modelDeployments.disruption.readyTimeout", "trafficGracePeriod", "requestGracePeriod"}},
+		"a careful default":        {in: header + "modelDeployments: {disruption: {maxUnavailable: 30%, strategy: MakeBeforeBreak, whenUnplaceable: Hold, paused: true}}\n"},
+		"negative budget":          {in: header + "modelDeployments: {disruption: {maxUnavailable: -1}}\n", wantErr: []string{"modelDeployments.disruption.maxUnavailable", "-1"}},
+		"budget of too much":       {in: header + "modelDeployments: {disruption: {maxUnavailable: 101%}}\n", wantErr: []string{"modelDeployments.disruption.maxUnavailable", "101%"}},
+		"budget of words":          {in: header + "modelDeployments: {disruption: {maxUnavailable: many}}\n", wantErr: []string{"modelDeployments.disruption.maxUnavailable", "many"}},
+		"unknown strategy":         {in: header + "modelDeployments: {disruption: {strategy: recreate, whenUnplaceable: hold}}\n", wantErr: []string{"disruption.strategy", "MakeBeforeBreak", "disruption.whenUnplaceable", "Hold"}},
 		"negative history":         {in: header + "modelDeployments: {historyLimit: -1, ttlAfterFinished: -1s}\n", wantErr: []string{"modelDeployments.historyLimit", "modelDeployments.ttlAfterFinished"}},
 		"negative verdict timeout": {in: header + "modelDeployments: {verdictTimeout: -1s}\n", wantErr: []string{"modelDeployments.verdictTimeout"}},
 		"nobody works":             {in: header + "modelDeployments: {maxConcurrentReconciles: 0}\n", wantErr: []string{"modelDeployments.maxConcurrentReconciles", "at least 1"}},
@@ -91,7 +96,7 @@ func TestAnExplicitZeroStays(t *testing.T) {
 	assert.Zero(t, c.ModelDeployments.SettleTime.Duration)
 	assert.Zero(t, *c.ModelDeployments.HistoryLimit)
 	assert.False(t, *c.LeaderElection.LeaderElect)
-	assert.Equal(t, 10*time.Minute, c.ModelDeployments.ReadyTimeout.Duration)
+	assert.Equal(t, 10*time.Minute, c.ModelDeployments.Disruption.ReadyTimeout.Duration)
 }
 
 func FuzzDecodeHubManagerConfiguration(f *testing.F) {

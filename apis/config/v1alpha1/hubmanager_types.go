@@ -19,6 +19,8 @@ package v1alpha1
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 )
 
 // HubManagerConfiguration is the configuration file of hub-manager.
@@ -91,10 +93,11 @@ type ModelDeploymentController struct {
 	// leaves for it. 5m when absent.
 	// +optional
 	SettleTime *metav1.Duration `json:"settleTime,omitempty"`
-	// ReadyTimeout is how long a replica that does not serve holds up the move of others of its deployment. 10m when
-	// absent.
+	// Disruption is what moves keep to where no DisruptionPolicy of a deployment says otherwise. When absent: one
+	// replica of a deployment at a time (maxUnavailable 1), strategy Recreate, whenUnplaceable Evict, readyTimeout 10m,
+	// trafficGracePeriod 90s, requestGracePeriod 10s, not paused.
 	// +optional
-	ReadyTimeout *metav1.Duration `json:"readyTimeout,omitempty"`
+	Disruption evenkeel.DisruptionSettings `json:"disruption,omitempty"`
 	// TTLAfterFinished is how long a finished ReplicaPlacement is kept. 24h when absent.
 	// +optional
 	TTLAfterFinished *metav1.Duration `json:"ttlAfterFinished,omitempty"`

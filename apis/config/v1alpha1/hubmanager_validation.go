@@ -19,11 +19,15 @@ package v1alpha1
 import (
 	"fmt"
 	"net"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 )
 
 const maxConcurrentReconciles = 1000
@@ -104,12 +108,28 @@ func validateModelDeploymentController(path *field.Path, c *ModelDeploymentContr
 	}
 	errs = append(errs, atLeast(path.Child("historyLimit"), *c.HistoryLimit, 0)...)
 	errs = append(errs, notNegative(path.Child("settleTime"), c.SettleTime)...)
-	errs = append(errs, notNegative(path.Child("readyTimeout"), c.ReadyTimeout)...)
+	errs = append(errs, validateDisruption(path.Child("disruption"), &c.Disruption)...)
 	errs = append(errs, notNegative(path.Child("ttlAfterFinished"), c.TTLAfterFinished)...)
 	return append(errs, notNegative(path.Child("verdictTimeout"), c.VerdictTimeout)...)
 }
 
 func validateNames(path *field.Path, names []string) field.ErrorList {
+func validateDisruption(path *field.Path, d *evenkeel.DisruptionSettings) field.ErrorList {
+	var errs field.ErrorList
+	if n, err := intstr.GetScaledValueFromIntOrPercent(d.MaxUnavailable, 100, true); err != nil || n < 0 || d.MaxUnavailable.Type == intstr.String && n > 100 {
+		errs = append(errs, field.Invalid(path.Child("maxUnavailable"), d.MaxUnavailable.String(), "must be a number that is not negative, or a percentage from 0% to 100%"))
+	}
+	if strategies := []evenkeel.DisruptionStrategy{evenkeel.StrategyRecreate, evenkeel.StrategyMakeBeforeBreak}; !slices.Contains(strategies, d.Strategy) {
+		errs = append(errs, field.NotSupported(path.Child("strategy"), d.Strategy, strategies))
+	}
+	if policies := []evenkeel.UnplaceablePolicy{evenkeel.WhenUnplaceableEvict, evenkeel.WhenUnplaceableHold}; !slices.Contains(policies, d.WhenUnplaceable) {
+		errs = append(errs, field.NotSupported(path.Child("whenUnplaceable"), d.WhenUnplaceable, policies))
+	}
+	errs = append(errs, notNegative(path.Child("readyTimeout"), d.ReadyTimeout)...)
+	errs = append(errs, notNegative(path.Child("trafficGracePeriod"), d.TrafficGracePeriod)...)
+	return append(errs, notNegative(path.Child("requestGracePeriod"), d.RequestGracePeriod)...)
+}
+
 	var errs field.ErrorList
 	seen := sets.New[string]()
 	for i, name := range names {

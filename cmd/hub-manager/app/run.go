@@ -84,7 +84,7 @@ func run(ctx context.Context, connection *rest.Config, config *configapi.HubMana
 func setupModelDeployments(ctx context.Context, mgr ctrl.Manager, config *configapi.ModelDeploymentController) error {
 	missing, err := notServed(mgr.GetConfig(),
 		modelplane.Resource("modeldeployments"), modelplane.Resource("modelreplicas"), modelplane.Resource("modelendpoints"),
-		modelplane.Resource("inferenceclusters"), evenkeel.Resource("replicaplacements"))
+		modelplane.Resource("inferenceclusters"), evenkeel.Resource("replicaplacements"), evenkeel.Resource("disruptionpolicies"))
 	if err != nil {
 		return err
 	}
@@ -101,10 +101,9 @@ func setupModelDeployments(ctx context.Context, mgr ctrl.Manager, config *config
 		SchedulerNames:          config.SchedulerNames,
 		OwnCompositions:         config.OwnCompositions,
 		MaxConcurrentReconciles: int(*config.MaxConcurrentReconciles),
-		Policy:                  replicas.DefaultPolicy(),
+		Disruption:              config.Disruption,
 		Settings:                replicas.DefaultSettings(),
 	}
-	options.Policy.ReadyTimeout = config.ReadyTimeout.Duration
 	options.Settings.SettleTime = config.SettleTime.Duration
 	options.Settings.HistoryTTL = config.TTLAfterFinished.Duration
 	options.Settings.HistoryLimit = int(*config.HistoryLimit)
