@@ -56,7 +56,6 @@ func setDefaultsModelDeploymentController(c *ModelDeploymentController) {
 	setDefault(&c.VerdictTimeout, metav1.Duration{Duration: time.Minute})
 }
 
-func setDefault[T any](field **T, value T) {
 func setDefaultsDisruption(d *evenkeel.DisruptionSettings) {
 	setDefault(&d.MaxUnavailable, intstr.FromInt32(1))
 	setDefaultValue(&d.Strategy, evenkeel.StrategyRecreate)
@@ -67,6 +66,7 @@ func setDefaultsDisruption(d *evenkeel.DisruptionSettings) {
 	setDefault(&d.Paused, false)
 }
 
+func setDefault[T any](field **T, value T) {
 	if *field == nil {
 		*field = &value
 	}

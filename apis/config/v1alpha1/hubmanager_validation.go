@@ -113,7 +113,6 @@ func validateModelDeploymentController(path *field.Path, c *ModelDeploymentContr
 	return append(errs, notNegative(path.Child("verdictTimeout"), c.VerdictTimeout)...)
 }
 
-func validateNames(path *field.Path, names []string) field.ErrorList {
 func validateDisruption(path *field.Path, d *evenkeel.DisruptionSettings) field.ErrorList {
 	var errs field.ErrorList
 	if n, err := intstr.GetScaledValueFromIntOrPercent(d.MaxUnavailable, 100, true); err != nil || n < 0 || d.MaxUnavailable.Type == intstr.String && n > 100 {
@@ -130,6 +129,7 @@ func validateDisruption(path *field.Path, d *evenkeel.DisruptionSettings) field.
 	return append(errs, notNegative(path.Child("requestGracePeriod"), d.RequestGracePeriod)...)
 }
 
+func validateNames(path *field.Path, names []string) field.ErrorList {
 	var errs field.ErrorList
 	seen := sets.New[string]()
 	for i, name := range names {
