@@ -61,7 +61,8 @@ func programs() []program {
 			name:      "hub-manager",
 			manifests: "manager",
 			settings: func(string) map[string]any {
-				return map[string]any{"healthBindAddress": "0", "metricsBindAddress": "0"}
+				nowhere := map[string]any{"bindAddress": "0"}
+				return map[string]any{"healthBindAddress": "0", "metricsBindAddress": "0", "webhooks": nowhere}
 			},
 			flags: func(kubeconfig string) []string { return []string{"--kubeconfig=" + kubeconfig} },
 		},

@@ -33,6 +33,7 @@ func SetDefaultsHubManagerConfiguration(c *HubManagerConfiguration) {
 	setDefaultValue(&c.MetricsBindAddress, ":8080")
 	setDefaultsLeaderElection(&c.LeaderElection)
 	setDefaultsModelDeploymentController(&c.ModelDeployments)
+	setDefaultsHubWebhooks(&c.Webhooks)
 }
 
 func setDefaultsLeaderElection(e *LeaderElection) {

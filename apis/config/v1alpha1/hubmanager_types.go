@@ -42,6 +42,9 @@ type HubManagerConfiguration struct {
 	// ModelDeployments configures the controller that keeps their replicas.
 	// +optional
 	ModelDeployments ModelDeploymentController `json:"modelDeployments,omitempty"`
+	// Webhooks configures the admission webhooks.
+	// +optional
+	Webhooks HubWebhooks `json:"webhooks,omitempty"`
 }
 
 // ClientConnection bounds what a program asks of the API server.

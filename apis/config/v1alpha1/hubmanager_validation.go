@@ -59,11 +59,12 @@ func ValidateHubManagerConfiguration(c *HubManagerConfiguration) field.ErrorList
 	errs = append(errs, validateAddress(field.NewPath("healthBindAddress"), c.HealthBindAddress)...)
 	errs = append(errs, validateAddress(field.NewPath("metricsBindAddress"), c.MetricsBindAddress)...)
 	errs = append(errs, validateLeaderElection(field.NewPath("leaderElection"), &c.LeaderElection)...)
+	errs = append(errs, validateHubWebhooks(field.NewPath("webhooks"), &c.Webhooks)...)
 	return append(errs, validateModelDeploymentController(field.NewPath("modelDeployments"), &c.ModelDeployments)...)
 }
 
 func validateAddress(path *field.Path, address string) field.ErrorList {
-	if address == "0" {
+	if address == NoAddress {
 		return nil
 	}
 	if _, port, err := net.SplitHostPort(address); err != nil {

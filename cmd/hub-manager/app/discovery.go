@@ -26,12 +26,14 @@ import (
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
+	ome "github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
 )
 
 // versions are the versions in which this program knows each group.
 var versions = map[string]schema.GroupVersion{
 	modelplane.GroupVersion.Group: modelplane.GroupVersion,
 	evenkeel.GroupVersion.Group:   evenkeel.GroupVersion,
+	ome.GroupVersion.Group:        ome.GroupVersion,
 }
 
 // notServed gives those of the resources that the hub does not serve.

@@ -32,6 +32,7 @@ import (
 	configapi "github.com/evenkeel-io/evenkeel/apis/config/v1alpha1"
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
+	ome "github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
 	"github.com/evenkeel-io/evenkeel/controllers/modeldeployment"
 	"github.com/evenkeel-io/evenkeel/internal/replicas"
 )
@@ -42,7 +43,7 @@ const shutdownTimeout = 15 * time.Second
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		schedulingv1.AddToScheme, modelplane.AddToScheme, evenkeel.AddToScheme,
+		schedulingv1.AddToScheme, modelplane.AddToScheme, evenkeel.AddToScheme, ome.AddToScheme,
 	} {
 		utilruntime.Must(add(scheme))
 	}
@@ -52,7 +53,7 @@ func newScheme() *runtime.Scheme {
 func run(ctx context.Context, connection *rest.Config, config *configapi.HubManagerConfiguration) error {
 	timeout := shutdownTimeout
 	election := &config.LeaderElection
-	mgr, err := ctrl.NewManager(connection, ctrl.Options{
+	options := ctrl.Options{
 		Scheme:                        newScheme(),
 		HealthProbeBindAddress:        config.HealthBindAddress,
 		Metrics:                       metricsserver.Options{BindAddress: config.MetricsBindAddress},
@@ -64,7 +65,12 @@ func run(ctx context.Context, connection *rest.Config, config *configapi.HubMana
 		RenewDeadline:                 &election.RenewDeadline.Duration,
 		RetryPeriod:                   &election.RetryPeriod.Duration,
 		GracefulShutdownTimeout:       &timeout,
-	})
+	}
+	webhooks, err := prepareWebhooks(&config.Webhooks, &options)
+	if err != nil {
+		return err
+	}
+	mgr, err := ctrl.NewManager(connection, options)
 	if err != nil {
 		return fmt.Errorf("create the manager: %w", err)
 	}
@@ -75,6 +81,9 @@ func run(ctx context.Context, connection *rest.Config, config *configapi.HubMana
 		return err
 	}
 	if err := setupModelDeployments(ctx, mgr, &config.ModelDeployments); err != nil {
+		return err
+	}
+	if err := setupWebhooks(ctx, mgr, webhooks, &config.Webhooks); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)

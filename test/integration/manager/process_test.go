@@ -123,6 +123,7 @@ func startManagerWith(t *testing.T, election, extra string) *process {
 kind: HubManagerConfiguration
 healthBindAddress: "0"
 metricsBindAddress: "0"
+webhooks: {bindAddress: "0"}
 %smodelDeployments:
   settleTime: 1s
 %s`, election, extra), 0o600))

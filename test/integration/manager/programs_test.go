@@ -102,6 +102,7 @@ func TestAHubWithoutModelplane(t *testing.T) {
 kind: HubManagerConfiguration
 healthBindAddress: "0"
 metricsBindAddress: "0"
+webhooks: {bindAddress: "0"}
 leaderElection: {leaderElect: false}
 `), 0o600))
 	p := startProcess(t, "hub-manager", "--kubeconfig="+cp.KubeconfigPath(), "--config="+config)
