@@ -7,7 +7,7 @@ SHELL := /usr/bin/env bash -o errexit -o nounset -o pipefail -c
 
 BIN      := bin
 TOOLS    := $(BIN)/tools
-COMMANDS := hub-scheduler hub-manager
+COMMANDS := hub-scheduler hub-manager kubectl-evenkeel
 # Packages of this module, named once so that no target forgets one.
 PACKAGES := ./apis/... ./cmd/... ./controllers/... ./hack/... ./internal/... ./plugins/... ./test/... 
 
@@ -24,11 +24,17 @@ help: ## Show this list.
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z][a-zA-Z0-9_-]*:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: $(DEVHUB_STAMP) $(addprefix build-,$(COMMANDS)) build-demo ## Build all binaries into bin/.
+build: $(DEVHUB_STAMP) $(addprefix build-,$(COMMANDS)) build-ome-plugin build-demo ## Build all binaries into bin/.
 
 .PHONY: $(addprefix build-,$(COMMANDS))
 $(addprefix build-,$(COMMANDS)): build-%:
 	@go build -ldflags "$$(hack/version-ldflags.sh)" -o $(BIN)/$* ./cmd/$*
+
+# The plugin under the name that makes it answer to `kubectl ome`. It stays in bin/: nothing
+# installs it, so that it never hides OME's own.
+.PHONY: build-ome-plugin
+build-ome-plugin: build-kubectl-evenkeel
+	@ln -f $(BIN)/kubectl-evenkeel $(BIN)/kubectl-ome
 
 .PHONY: build-demo
 build-demo:

@@ -65,6 +65,32 @@ func checkCount(drains int) *Refusal {
 // commands. They ask it of the object as it is and again as it would be after the
 // change. The error is a *Refusal with Bounds.
 func CheckMetadata(annotations, labels map[string]string, finalizers []string) error {
+	if err := CheckMetadataCounts(annotations, labels, finalizers); err != nil {
+		return err
+	}
+	return CheckMetadataBytes(annotations, labels, finalizers)
+}
+
+// CheckMetadataCounts is the part of CheckMetadata that counts entries. The traffic
+// commands ask it earlier than the other part.
+func CheckMetadataCounts(annotations, labels map[string]string, finalizers []string) error {
+	for _, limit := range []struct {
+		what     string
+		now, max int
+	}{
+		{"annotations", len(annotations), MaxAnnotations},
+		{"labels", len(labels), MaxLabels},
+		{"finalizers", len(finalizers), MaxFinalizers},
+	} {
+		if limit.now > limit.max {
+			return tooMuchMetadata(limit.what, limit.now, limit.max)
+		}
+	}
+	return nil
+}
+
+// CheckMetadataBytes is the part of CheckMetadata that adds up sizes.
+func CheckMetadataBytes(annotations, labels map[string]string, finalizers []string) error {
 	bytes := 0
 	for _, m := range []map[string]string{annotations, labels} {
 		for k, v := range m {
@@ -74,22 +100,16 @@ func CheckMetadata(annotations, labels map[string]string, finalizers []string) e
 	for _, f := range finalizers {
 		bytes += len(f)
 	}
-	for _, limit := range []struct {
-		what     string
-		now, max int
-	}{
-		{"annotations", len(annotations), MaxAnnotations},
-		{"labels", len(labels), MaxLabels},
-		{"finalizers", len(finalizers), MaxFinalizers},
-		{"bytes of annotations, labels and finalizers", bytes, MaxMetadataBytes},
-	} {
-		if limit.now > limit.max {
-			return refuse(RuleMetadata, "", MessageBounds,
-				fmt.Sprintf("the service has %d %s, at most %d are allowed", limit.now, limit.what, limit.max),
-				"Remove what nobody needs from the service's metadata")
-		}
+	if bytes > MaxMetadataBytes {
+		return tooMuchMetadata("bytes of annotations, labels and finalizers", bytes, MaxMetadataBytes)
 	}
 	return nil
+}
+
+func tooMuchMetadata(what string, now, limit int) error {
+	return refuse(RuleMetadata, "", MessageBounds,
+		fmt.Sprintf("the service has %d %s, at most %d are allowed", now, what, limit),
+		"Remove what nobody needs from the service's metadata")
 }
 
 // CheckObject tells whether a decoded object is small enough for OME's traffic commands:
