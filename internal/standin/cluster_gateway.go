@@ -17,11 +17,13 @@ limitations under the License.
 package standin
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,15 +34,17 @@ import (
 // clusterGateways are the gateways of the clusters, each on a port of its own, so
 // that clusters have different addresses.
 type clusterGateways struct {
-	reader client.Reader
+	reader      client.Reader
+	requestTime time.Duration
+	requests    *inflight
 
 	mu     sync.Mutex
 	open   map[string]*listener
 	closed bool
 }
 
-func newClusterGateways(reader client.Reader) *clusterGateways {
-	return &clusterGateways{reader: reader, open: map[string]*listener{}}
+func newClusterGateways(reader client.Reader, requestTime time.Duration, requests *inflight) *clusterGateways {
+	return &clusterGateways{reader: reader, requestTime: requestTime, requests: requests, open: map[string]*listener{}}
 }
 
 // addressOf returns the address of a cluster's gateway, which it opens if need be.
@@ -53,7 +57,7 @@ func (g *clusterGateways) addressOf(cluster string) (string, error) {
 	if opened, ok := g.open[cluster]; ok {
 		return opened.address(), nil
 	}
-	opened, err := listen(&clusterGateway{reader: g.reader, cluster: cluster})
+	opened, err := listen(&clusterGateway{reader: g.reader, cluster: cluster, requestTime: g.requestTime, requests: g.requests})
 	if err != nil {
 		return "", fmt.Errorf("gateway of InferenceCluster %s: %w", cluster, err)
 	}
@@ -88,10 +92,13 @@ func (g *clusterGateways) close() error {
 }
 
 // clusterGateway answers for the replicas on one cluster, under
-// /<namespace>/<replica>/: 404 where the replica is not, 503 while it does not serve.
+// /<namespace>/<replica>/: 404 where the replica is not, 503 while it does not serve
+// and where it is deleted before it has answered.
 type clusterGateway struct {
-	reader  client.Reader
-	cluster string
+	reader      client.Reader
+	cluster     string
+	requestTime time.Duration
+	requests    *inflight
 }
 
 // Answer is what a serving replica says, as JSON.
@@ -112,6 +119,9 @@ func (g *clusterGateway) ServeHTTP(w http.ResponseWriter, request *http.Request)
 		http.Error(w, "no route: the path must be /<namespace>/<replica>/...", http.StatusNotFound)
 		return
 	}
+	// Counted before the look at the replica, so that no deletion falls in between.
+	cut, done := g.requests.begin(key)
+	defer done()
 	replica := &modelplane.ModelReplica{}
 	err := g.reader.Get(request.Context(), key, replica)
 	switch {
@@ -121,8 +131,27 @@ func (g *clusterGateway) ServeHTTP(w http.ResponseWriter, request *http.Request)
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 	case !replica.DeletionTimestamp.IsZero() || !isServing(replica):
 		http.Error(w, fmt.Sprintf("ModelReplica %s does not serve", key), http.StatusServiceUnavailable)
+	case !g.work(request.Context(), cut):
+		http.Error(w, fmt.Sprintf("ModelReplica %s was deleted before it had answered", key), http.StatusServiceUnavailable)
 	default:
 		g.answer(w, replica)
+	}
+}
+
+// work takes the time that a request takes, and tells whether it came to its end.
+func (g *clusterGateway) work(ctx context.Context, cut <-chan struct{}) bool {
+	if g.requestTime == 0 {
+		return true
+	}
+	timer := time.NewTimer(g.requestTime)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-cut:
+		return false
+	case <-ctx.Done():
+		return false
 	}
 }
 

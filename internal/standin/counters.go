@@ -35,6 +35,10 @@ type Counters struct {
 	EndpointsConfigured int
 	// RouteCycles counts how often a service's route was computed.
 	RouteCycles int
+	// HTTPRoutesWritten counts HTTPRoutes created, changed and deleted.
+	HTTPRoutesWritten int
+	// RequestsCutOff counts requests whose replica was deleted before it had answered.
+	RequestsCutOff int
 	// Answers counts the gateway's answers by HTTP status code.
 	Answers map[int]int
 }

@@ -23,8 +23,10 @@ limitations under the License.
 //   - It makes ModelReplicas ready after a loading time, keeps one from it on
 //     purpose, and holds a deleted one for as long as its pods would take to end.
 //   - It gives ModelEndpoints a backend and ModelServices a route, which it
-//     recomputes on a cycle of its own and not when endpoints change, and serves
-//     these routes over HTTP on loopback.
+//     recomputes on a cycle of its own and not when endpoints change. On a hub that
+//     serves the Gateway API a route is an HTTPRoute.
+//   - It plays the hub's gateway, over HTTP on loopback: it sends requests where the
+//     routes say, also to backends that are gone by now.
 //
 // No model runs and no cluster exists. The package must not place or move
 // anything, must not write what Evenkeel writes (specs, labels, annotations,

@@ -37,7 +37,8 @@ import (
 const dialTimeout = 2 * time.Second
 
 // gateway serves the routes of ModelServices under /<namespace>/<service>/, as the
-// hub's gateway does:
+// hub's gateway does. On a hub with the Gateway API these are the HTTPRoutes as they
+// stand:
 //
 //   - 404 where no route is
 //   - 500 where the route names a backend that was deleted
@@ -79,32 +80,30 @@ func (g *gateway) close() error {
 func (g *gateway) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	counted := &countingWriter{ResponseWriter: w}
 	defer func() { g.counts.answered(counted.code()) }()
-	service, rest, ok := splitPath(request.URL.Path)
+	matched, rest := g.routes.match(request.URL.Path)
+	if matched == nil {
+		http.Error(counted, fmt.Sprintf("no route for %s: the path must be /<namespace>/<service>/... of a ModelService with endpoints", request.URL.Path), http.StatusNotFound)
+		return
+	}
+	backend, ok := matched.next()
 	if !ok {
-		http.Error(counted, "no route: the path must be /<namespace>/<service>/...", http.StatusNotFound)
+		http.Error(counted, fmt.Sprintf("the route for %s has no backend with a weight", matched.prefix), http.StatusInternalServerError)
 		return
 	}
-	route := g.routes.of(service)
-	if route == nil {
-		http.Error(counted, fmt.Sprintf("no route for ModelService %s", service), http.StatusNotFound)
-		return
-	}
-	backend := route.next()
 	endpoint := &modelplane.ModelEndpoint{}
-	err := g.reader.Get(request.Context(), backend, endpoint)
+	err := g.reader.Get(request.Context(), backend.key, endpoint)
 	switch {
 	case apierrors.IsNotFound(err) || err == nil && !endpoint.DeletionTimestamp.IsZero():
-		http.Error(counted, fmt.Sprintf("the route names backend %s, which was deleted", backend), http.StatusInternalServerError)
+		http.Error(counted, fmt.Sprintf("the route names backend %s, which was deleted", backend.key), http.StatusInternalServerError)
 	case err != nil:
 		http.Error(counted, err.Error(), http.StatusServiceUnavailable)
 	default:
-		g.forward(counted, request, endpoint, rest)
+		g.forward(counted, request, endpoint, backend.rewritePath+rest)
 	}
 }
 
-// forward sends a request to an endpoint's cluster, with the service's prefix
-// replaced by the endpoint's.
-func (g *gateway) forward(w http.ResponseWriter, request *http.Request, endpoint *modelplane.ModelEndpoint, rest string) {
+// forward sends a request to an endpoint's cluster, for a path there.
+func (g *gateway) forward(w http.ResponseWriter, request *http.Request, endpoint *modelplane.ModelEndpoint, path string) {
 	upstream, err := upstreamOf(endpoint)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -115,7 +114,7 @@ func (g *gateway) forward(w http.ResponseWriter, request *http.Request, endpoint
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.Out.URL = &url.URL{
 				Scheme: upstream.Scheme, Host: upstream.Host,
-				Path:     endpoint.Spec.RewritePath + rest,
+				Path:     path,
 				RawQuery: r.In.URL.RawQuery,
 			}
 			r.Out.Host = upstream.Host

@@ -17,16 +17,19 @@ limitations under the License.
 package standin
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -38,13 +41,16 @@ type world struct {
 	client  client.Client
 	gateway *gateway
 	east    string
+	// requests in flight on replicas.
+	requests *inflight
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, requestTime time.Duration) *world {
 	scheme := runtime.NewScheme()
 	require.NoError(t, modelplane.AddToScheme(scheme))
 	c := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&modelplane.ModelReplica{}, &modelplane.ModelEndpoint{}).Build()
-	clusters := newClusterGateways(c)
+	requests := newInflight()
+	clusters := newClusterGateways(c, requestTime, requests)
 	t.Cleanup(func() { assert.NoError(t, clusters.close()) })
 	east, err := clusters.addressOf("east")
 	require.NoError(t, err)
@@ -52,7 +58,7 @@ func newWorld(t *testing.T) *world {
 	require.NoError(t, err)
 	g.serve()
 	t.Cleanup(func() { assert.NoError(t, g.close()) })
-	return &world{client: c, gateway: g, east: east}
+	return &world{client: c, gateway: g, east: east, requests: requests}
 }
 
 // add makes a serving replica on a cluster, with its endpoint at an address.
@@ -89,10 +95,10 @@ func (w *world) get(t *testing.T, path string) (int, string) {
 }
 
 func TestGateway(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, 0)
 	chat := types.NamespacedName{Namespace: "ml", Name: "chat"}
 	backend := func(name string) []weightedBackend {
-		return []weightedBackend{{key: types.NamespacedName{Namespace: "ml", Name: name}, weight: 1}}
+		return []weightedBackend{{key: types.NamespacedName{Namespace: "ml", Name: name}, weight: 1, rewritePath: "/ml/" + name + "/"}}
 	}
 	serving := w.add(t, "chat-1", "east", w.east)
 	w.add(t, "chat-west", "west", w.east)
@@ -110,7 +116,8 @@ func TestGateway(t *testing.T) {
 		body     string
 	}{
 		{"not a service's path", nil, "/chat", 404, "/<namespace>/<service>/"},
-		{"no route", nil, "/ml/chat/v1/models", 404, "no route for ModelService ml/chat"},
+		{"no route", nil, "/ml/chat/v1/models", 404, "no route for /ml/chat/v1/models"},
+		{"a route without backends", []weightedBackend{}, "/ml/chat/v1/models", 500, "no backend with a weight"},
 		{"a deleted backend", backend("chat-gone"), "/ml/chat/v1/models", 500, "ml/chat-gone, which was deleted"},
 		{"a cluster that does not answer", backend("chat-dead"), "/ml/chat/v1/models", 503, "no answer from the cluster of chat-dead"},
 		{"a replica that is not on that cluster", backend("chat-west"), "/ml/chat/v1/models", 404, "no ModelReplica ml/chat-west on east"},
@@ -118,7 +125,10 @@ func TestGateway(t *testing.T) {
 		{"a replica that serves", backend("chat-1"), "/ml/chat/v1/models", 200, `"replica":"chat-1"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w.gateway.routes.set(chat, tc.backends)
+			w.gateway.routes.set(chat)
+			if tc.backends != nil {
+				w.gateway.routes.set(chat, newRule("/ml/chat", tc.backends))
+			}
 			before := w.gateway.counts.read().Answers[tc.code]
 			code, body := w.get(t, tc.path)
 			assert.Equal(t, tc.code, code)
@@ -141,7 +151,7 @@ func TestGateway(t *testing.T) {
 }
 
 func TestClusterGatewaysEnd(t *testing.T) {
-	gateways := newClusterGateways(nil)
+	gateways := newClusterGateways(nil, 0, newInflight())
 	address, err := gateways.addressOf("east")
 	require.NoError(t, err)
 	again, err := gateways.addressOf("east")
@@ -174,5 +184,73 @@ func TestInvalidURL(t *testing.T) {
 			assert.Equal(t, reasonInvalidURL, routing.Reason, url)
 			assert.Contains(t, routing.Message, "Invalid spec.url: ")
 		}
+	}
+}
+
+// TestRequestInFlight deletes a replica that has been asked and has not answered yet.
+func TestRequestInFlight(t *testing.T) {
+	w := newWorld(t, time.Hour)
+	w.add(t, "chat-1", "east", w.east)
+	key := types.NamespacedName{Namespace: "ml", Name: "chat-1"}
+	w.gateway.routes.set(key, newRule("/ml/chat/", []weightedBackend{{key: key, weight: 1, rewritePath: "/ml/chat-1/"}}))
+	type reply struct {
+		code int
+		body string
+	}
+	replies := make(chan reply)
+	go func() {
+		code, body := w.get(t, "/ml/chat/v1/models")
+		replies <- reply{code, body}
+	}()
+	eventuallyTrue(t, "the request is in flight", func() bool { return w.requests.cutOff(key) == 1 })
+	got := <-replies
+	assert.Equal(t, 503, got.code)
+	assert.Contains(t, got.body, "was deleted before it had answered")
+}
+
+func eventuallyTrue(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		return holds(), nil
+	})
+	require.NoError(t, err, "waiting for: %s", what)
+}
+
+func TestRequestTakesItsTime(t *testing.T) {
+	g := &clusterGateway{requestTime: time.Millisecond}
+	assert.True(t, g.work(t.Context(), make(chan struct{})), "a request that comes to its end")
+	g.requestTime = time.Hour
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	assert.False(t, g.work(gone, make(chan struct{})), "a client that has gone away")
+}
+
+func TestInflight(t *testing.T) {
+	f := newInflight()
+	a, b := types.NamespacedName{Name: "a"}, types.NamespacedName{Name: "b"}
+	_, finished := f.begin(a)
+	first, firstDone := f.begin(a)
+	second, secondDone := f.begin(b)
+	finished()
+	assert.Equal(t, 1, f.cutOff(a))
+	assert.Zero(t, f.cutOff(a), "cut off already")
+	assert.True(t, isClosed(first))
+	assert.False(t, isClosed(second), "another replica's request")
+
+	again, againDone := f.begin(a)
+	firstDone()
+	assert.False(t, isClosed(again), "a later replica of the name")
+	assert.Equal(t, 1, f.cutOff(a), "the end of an earlier request counted for a later one")
+	againDone()
+	secondDone()
+	assert.Empty(t, f.requests, "requests that have ended are remembered")
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }

@@ -22,8 +22,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"testing"
 	"time"
@@ -39,6 +37,7 @@ import (
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/go-logr/logr"
 
@@ -72,11 +71,11 @@ func runTests(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, hub.Stop()) }()
-	if err := hub.InstallCRDs(ctx, "../../manifests/dev/crds"); err != nil {
+	if err := hub.InstallCRDs(ctx, "../../manifests/dev/crds", "../../manifests/dev/crds-gateway-api"); err != nil {
 		return 1, err
 	}
 	scheme := runtime.NewScheme()
-	if err := modelplane.AddToScheme(scheme); err != nil {
+	if err := errors.Join(modelplane.AddToScheme(scheme), gatewayv1.Install(scheme)); err != nil {
 		return 1, err
 	}
 	if cluster, err = client.NewWithWatch(hub.Config(), client.Options{Scheme: scheme}); err != nil {
@@ -319,76 +318,4 @@ func TestRestart(t *testing.T) {
 	run(t, Options{LoadTime: time.Hour})
 	assert.Equal(t, []string{"MODIFIED Serving held terminating", "DELETED Serving held terminating"},
 		seen.until("DELETED Serving held terminating"))
-}
-
-func TestRoutesFollowTheirOwnCycle(t *testing.T) {
-	service, endpoint := prepareRoute(t)
-	s := run(t, Options{RouteInterval: time.Hour})
-	eventually(t, "the first cycle", func(context.Context) (bool, error) { return s.Counters().RouteCycles == 1, nil })
-	assert.Equal(t, 404, get(t, s))
-
-	// The endpoint is ready now, and the route does not know.
-	makeEndpoint(t, endpoint)
-	eventually(t, "the endpoint has a backend", func(context.Context) (bool, error) { return s.Counters().EndpointsConfigured == 1, nil })
-	assert.Equal(t, 404, get(t, s))
-	hurry(t, service, "1")
-	eventually(t, "the route", func(context.Context) (bool, error) { return get(t, s) == 200, nil })
-
-	// The endpoint is gone, and the route does not know.
-	require.NoError(t, cluster.Delete(t.Context(), endpoint))
-	eventually(t, "the route names a deleted backend", func(context.Context) (bool, error) { return get(t, s) == 500, nil })
-	hurry(t, service, "2")
-	eventually(t, "no route", func(context.Context) (bool, error) { return get(t, s) == 404, nil })
-	assert.Equal(t, 3, s.Counters().RouteCycles, "something else than the cycle and the request for it computed the route")
-	assert.Positive(t, s.Counters().Answers[500])
-}
-
-func TestRouteCycleNeedsNoRequest(t *testing.T) {
-	_, endpoint := prepareRoute(t)
-	s := run(t, Options{RouteInterval: 100 * time.Millisecond})
-	makeEndpoint(t, endpoint)
-	eventually(t, "the route", func(context.Context) (bool, error) { return get(t, s) == 200, nil })
-	require.NoError(t, cluster.Delete(t.Context(), endpoint))
-	eventually(t, "no route", func(context.Context) (bool, error) { return get(t, s) == 404, nil })
-}
-
-// prepareRoute makes everything that a route needs except the endpoint.
-func prepareRoute(t *testing.T) (*modelplane.ModelService, *modelplane.ModelEndpoint) {
-	create(t, newClass("big"))
-	create(t, newCluster("east", "big"))
-	create(t, newReplica("routed", "east"))
-	chat := map[string]string{modelplane.LabelDeployment: "chat"}
-	service := &modelplane.ModelService{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "chat"},
-		Spec:       modelplane.ModelServiceSpec{Endpoints: []modelplane.EndpointGroup{{Selector: modelplane.LabelSelector{MatchLabels: chat}}}},
-	}
-	create(t, service)
-	return service, &modelplane.ModelEndpoint{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "routed", Labels: chat}}
-}
-
-// makeEndpoint creates the endpoint of a replica, once it is ready, at the address
-// of its cluster's gateway.
-func makeEndpoint(t *testing.T, endpoint *modelplane.ModelEndpoint) {
-	east, replica := newCluster("east", ""), newReplica(endpoint.Name, "")
-	eventually(t, "the replica serves", func(ctx context.Context) (bool, error) {
-		err := errors.Join(cluster.Get(ctx, client.ObjectKeyFromObject(east), east), cluster.Get(ctx, client.ObjectKeyFromObject(replica), replica))
-		return east.Status.Gateway != nil && isServing(replica), err
-	})
-	endpoint.Spec.URL = "http://" + east.Status.Gateway.Address + "/default/" + endpoint.Name + "/v1"
-	endpoint.Spec.RewritePath = "/default/" + endpoint.Name + "/"
-	create(t, endpoint)
-}
-
-func hurry(t *testing.T, service *modelplane.ModelService, at string) {
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, modelplane.AnnotationReconcileRequestedAt, at)
-	require.NoError(t, cluster.Patch(t.Context(), service, client.RawPatch("application/merge-patch+json", []byte(patch))))
-}
-
-func get(t *testing.T, s *StandIn) int {
-	response, err := http.Get(s.GatewayURL() + "/default/chat/v1/models")
-	require.NoError(t, err)
-	defer func() { _ = response.Body.Close() }()
-	_, err = io.Copy(io.Discard, response.Body)
-	require.NoError(t, err)
-	return response.StatusCode
 }

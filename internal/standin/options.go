@@ -52,6 +52,9 @@ type Options struct {
 	// HoldTime is how long a deleted replica stays, terminating. A replica that is
 	// deleted before the stand-in has seen it is not held.
 	HoldTime time.Duration
+	// RequestTime is how long a serving replica takes to answer. A request whose
+	// replica is deleted meanwhile fails.
+	RequestTime time.Duration
 	// RouteInterval is how often the route of a ModelService is recomputed; zero
 	// means DefaultRouteInterval. Creating the service, changing its spec or its
 	// annotations does so at once.
@@ -68,7 +71,7 @@ type Options struct {
 func (o *Options) validate() error {
 	var problems []error
 	for name, value := range map[string]time.Duration{
-		"LoadTime": o.LoadTime, "HoldTime": o.HoldTime, "RouteInterval": o.RouteInterval,
+		"LoadTime": o.LoadTime, "HoldTime": o.HoldTime, "RequestTime": o.RequestTime, "RouteInterval": o.RouteInterval,
 	} {
 		if value < 0 {
 			problems = append(problems, fmt.Errorf("%s is %s: it must not be negative", name, value))

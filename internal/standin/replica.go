@@ -43,11 +43,13 @@ type replicaReconciler struct {
 	client             client.Client
 	loadTime, holdTime time.Duration
 	loading, holding   *stopwatch
+	requests           *inflight
 	counts             *counter
 }
 
-func newReplicaReconciler(c client.Client, options Options, counts *counter) *replicaReconciler {
+func newReplicaReconciler(c client.Client, options Options, requests *inflight, counts *counter) *replicaReconciler {
 	return &replicaReconciler{
+		requests: requests,
 		client:   c,
 		loadTime: options.LoadTime,
 		holdTime: options.HoldTime,
@@ -93,18 +95,30 @@ func (r *replicaReconciler) replicasOn(ctx context.Context, cluster client.Objec
 func (r *replicaReconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	replica := &modelplane.ModelReplica{}
 	if err := r.client.Get(ctx, request.NamespacedName, replica); err != nil {
-		r.loading.forget(request.NamespacedName)
-		r.holding.forget(request.NamespacedName)
+		if apierrors.IsNotFound(err) {
+			r.loading.forget(request.NamespacedName)
+			r.holding.forget(request.NamespacedName)
+			r.cutOff(request.NamespacedName)
+		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if !replica.DeletionTimestamp.IsZero() {
 		r.loading.forget(request.NamespacedName)
+		r.cutOff(request.NamespacedName)
 		return r.hold(ctx, replica)
 	}
 	if err := r.claim(ctx, replica); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	return r.advance(ctx, replica)
+}
+
+// cutOff fails the requests in flight on a replica that is deleted: nothing waits for
+// them.
+func (r *replicaReconciler) cutOff(replica types.NamespacedName) {
+	if n := r.requests.cutOff(replica); n > 0 {
+		r.counts.add(func(c *Counters) { c.RequestsCutOff += n })
+	}
 }
 
 // claim puts the finalizer on a replica that is to be held when it is deleted.

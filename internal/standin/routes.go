@@ -17,23 +17,27 @@ limitations under the License.
 package standin
 
 import (
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// route is what the gateway knows of a service: the backends by name, as they were
-// when it was computed. They may be gone by now.
-type route struct {
-	mu       sync.Mutex
+// rule is what the gateway knows of a path: the backends by name, as they were when
+// the rule was written. They may be gone by now.
+type rule struct {
+	// prefix of the paths that it is for, with a slash at the end.
+	prefix   string
 	backends []weightedBackend
+
+	mu sync.Mutex
 	// credit is each backend's claim to the next request.
 	credit []int64
 	total  int64
 }
 
-func newRoute(backends []weightedBackend) *route {
-	r := &route{backends: backends, credit: make([]int64, len(backends))}
+func newRule(prefix string, backends []weightedBackend) *rule {
+	r := &rule{prefix: strings.TrimSuffix(prefix, "/") + "/", backends: backends, credit: make([]int64, len(backends))}
 	for _, b := range backends {
 		r.total += b.weight
 	}
@@ -41,8 +45,12 @@ func newRoute(backends []weightedBackend) *route {
 }
 
 // next chooses the backend of a request: by smooth weighted round robin, so that
-// counts are exact over every total of weights and the same in every run.
-func (r *route) next() types.NamespacedName {
+// counts are exact over every total of weights and the same in every run. It finds
+// none where no backend has any weight.
+func (r *rule) next() (weightedBackend, bool) {
+	if r.total == 0 {
+		return weightedBackend{}, false
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	best := 0
@@ -53,33 +61,50 @@ func (r *route) next() types.NamespacedName {
 		}
 	}
 	r.credit[best] -= r.total
-	return r.backends[best].key
+	return r.backends[best], true
 }
 
-// routeTable holds the routes by service. It is safe for concurrent use.
+// routeTable holds the rules by the route that they are of. It is safe for
+// concurrent use.
 type routeTable struct {
-	mu     sync.RWMutex
-	routes map[types.NamespacedName]*route
+	mu    sync.RWMutex
+	rules map[types.NamespacedName][]*rule
 }
 
 func newRouteTable() *routeTable {
-	return &routeTable{routes: map[types.NamespacedName]*route{}}
+	return &routeTable{rules: map[types.NamespacedName][]*rule{}}
 }
 
-// set replaces the route of a service; without backends there is none.
-func (t *routeTable) set(service types.NamespacedName, backends []weightedBackend) {
+// set replaces the rules of a route; without any there is no such route.
+func (t *routeTable) set(route types.NamespacedName, rules ...*rule) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(backends) == 0 {
-		delete(t.routes, service)
+	if len(rules) == 0 {
+		delete(t.rules, route)
 		return
 	}
-	t.routes[service] = newRoute(backends)
+	t.rules[route] = rules
 }
 
-// of returns nil if the service has no route.
-func (t *routeTable) of(service types.NamespacedName) *route {
+// match returns the rule with the longest prefix of a path, and what follows the
+// prefix; nil if there is none.
+func (t *routeTable) match(path string) (best *rule, rest string) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	return t.routes[service]
+	for _, rules := range t.rules {
+		for _, r := range rules {
+			if strings.HasPrefix(path, r.prefix) && (best == nil || len(r.prefix) > len(best.prefix)) {
+				best = r
+			}
+		}
+	}
+	if best == nil {
+		return nil, ""
+	}
+	return best, path[len(best.prefix):]
+}
+
+// servicePrefix is where a ModelService is reached.
+func servicePrefix(service types.NamespacedName) string {
+	return "/" + service.Namespace + "/" + service.Name + "/"
 }

@@ -37,7 +37,7 @@ import (
 // cycle: nothing tells it that an endpoint came or went.
 type serviceReconciler struct {
 	client     client.Client
-	routes     *routeTable
+	routes     publisher
 	interval   time.Duration
 	gatewayURL string
 	counts     *counter
@@ -56,8 +56,7 @@ func (r *serviceReconciler) Reconcile(ctx context.Context, request reconcile.Req
 	service := &modelplane.ModelService{}
 	if err := r.client.Get(ctx, request.NamespacedName, service); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.routes.set(request.NamespacedName, nil)
-			return reconcile.Result{}, nil
+			return reconcile.Result{}, r.routes.withdraw(ctx, request.NamespacedName)
 		}
 		return reconcile.Result{}, err
 	}
@@ -66,7 +65,9 @@ func (r *serviceReconciler) Reconcile(ctx context.Context, request reconcile.Req
 		return reconcile.Result{}, err
 	}
 	result := resolve(service.Spec.Endpoints, endpoints.Items)
-	r.routes.set(request.NamespacedName, result.backends)
+	if err := r.routes.publish(ctx, service, result.backends); err != nil {
+		return reconcile.Result{}, err
+	}
 	r.counts.add(func(c *Counters) { c.RouteCycles++ })
 	return reconcile.Result{RequeueAfter: r.interval}, r.report(ctx, service, result)
 }

@@ -29,6 +29,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 )
@@ -42,6 +43,7 @@ type StandIn struct {
 	dialer   *connrotation.Dialer
 	gateway  *gateway
 	clusters *clusterGateways
+	requests *inflight
 	counts   *counter
 }
 
@@ -65,9 +67,9 @@ func assemble(cfg *rest.Config, options Options) (*StandIn, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &StandIn{manager: manager, dialer: dialer, counts: &counter{}}
+	s := &StandIn{manager: manager, dialer: dialer, requests: newInflight(), counts: &counter{}}
 	routes := newRouteTable()
-	s.clusters = newClusterGateways(manager.GetClient())
+	s.clusters = newClusterGateways(manager.GetClient(), options.RequestTime, s.requests)
 	if s.gateway, err = openGateway(manager.GetClient(), routes, s.counts); err != nil {
 		return nil, err
 	}
@@ -79,7 +81,7 @@ func assemble(cfg *rest.Config, options Options) (*StandIn, error) {
 
 func newManager(cfg *rest.Config, dialer *connrotation.Dialer, options Options) (ctrl.Manager, error) {
 	scheme := runtime.NewScheme()
-	if err := modelplane.AddToScheme(scheme); err != nil {
+	if err := errors.Join(modelplane.AddToScheme(scheme), gatewayv1.Install(scheme)); err != nil {
 		return nil, err
 	}
 	cfg = rest.AddUserAgent(rest.CopyConfig(cfg), UserAgent)
@@ -111,11 +113,15 @@ func (s *StandIn) register(options Options, routes *routeTable) error {
 			return err
 		}
 	}
+	published, err := s.publisher(routes)
+	if err != nil {
+		return err
+	}
 	for _, setUp := range []func(ctrl.Manager) error{
-		newReplicaReconciler(c, options, s.counts).setUp,
+		newReplicaReconciler(c, options, s.requests, s.counts).setUp,
 		(&endpointReconciler{client: c, counts: s.counts}).setUp,
 		(&serviceReconciler{
-			client: c, routes: routes, interval: options.RouteInterval, gatewayURL: s.GatewayURL(), counts: s.counts,
+			client: c, routes: published, interval: options.RouteInterval, gatewayURL: s.GatewayURL(), counts: s.counts,
 		}).setUp,
 	} {
 		if err := setUp(s.manager); err != nil {
@@ -123,6 +129,20 @@ func (s *StandIn) register(options Options, routes *routeTable) error {
 		}
 	}
 	return nil
+}
+
+// publisher has routes go through HTTPRoutes where the hub serves them.
+func (s *StandIn) publisher(routes *routeTable) (publisher, error) {
+	served, err := servesHTTPRoutes(s.manager.GetRESTMapper())
+	if err != nil {
+		return nil, err
+	}
+	if !served {
+		return tablePublisher{routes: routes}, nil
+	}
+	c := s.manager.GetClient()
+	reader := &httpRouteReconciler{client: c, routes: routes}
+	return &httpRoutePublisher{client: c, counts: s.counts}, reader.setUp(s.manager)
 }
 
 // Run does the work until ctx ends, and then closes every listener and connection.

@@ -34,6 +34,8 @@ const maxWeight = 1_000_000
 type weightedBackend struct {
 	key    types.NamespacedName
 	weight int64
+	// rewritePath replaces the route's prefix in what the backend is asked for.
+	rewritePath string
 }
 
 // resolution is what a service's selectors gave.
@@ -48,7 +50,7 @@ type resolution struct {
 // endpoints, so a group without any leaves its share to the others. The result does
 // not depend on the order of the endpoints.
 func resolve(groups []modelplane.EndpointGroup, endpoints []modelplane.ModelEndpoint) resolution {
-	members := make([][]types.NamespacedName, len(groups))
+	members := make([][]weightedBackend, len(groups))
 	var r resolution
 	for i := range endpoints {
 		group := firstGroup(groups, endpoints[i].Labels)
@@ -57,7 +59,10 @@ func resolve(groups []modelplane.EndpointGroup, endpoints []modelplane.ModelEndp
 		case backendOf(&endpoints[i]) == "":
 			r.waiting++
 		default:
-			members[group] = append(members[group], types.NamespacedName{Namespace: endpoints[i].Namespace, Name: endpoints[i].Name})
+			members[group] = append(members[group], weightedBackend{
+				key:         types.NamespacedName{Namespace: endpoints[i].Namespace, Name: backendOf(&endpoints[i])},
+				rewritePath: endpoints[i].Spec.RewritePath,
+			})
 		}
 	}
 	r.backends = spread(groups, members)
@@ -73,24 +78,25 @@ func firstGroup(groups []modelplane.EndpointGroup, set labels.Set) int {
 
 // spread scales the weights so that each group's is divisible by the number of its
 // members, and then reduces them to the smallest whole numbers.
-func spread(groups []modelplane.EndpointGroup, members [][]types.NamespacedName) []weightedBackend {
+func spread(groups []modelplane.EndpointGroup, members [][]weightedBackend) []weightedBackend {
 	scale := int64(1)
-	for _, keys := range members {
-		if len(keys) > 0 {
-			scale = leastCommonMultiple(scale, int64(len(keys)))
+	for _, list := range members {
+		if len(list) > 0 {
+			scale = leastCommonMultiple(scale, int64(len(list)))
 		}
 	}
 	var backends []weightedBackend
 	divisor := int64(0)
-	for i, keys := range members {
-		if len(keys) == 0 {
+	for i, list := range members {
+		if len(list) == 0 {
 			continue
 		}
-		share := int64(ptr.Deref(groups[i].Weight, 1)) * scale / int64(len(keys))
+		share := int64(ptr.Deref(groups[i].Weight, 1)) * scale / int64(len(list))
 		divisor = greatestCommonDivisor(divisor, share)
-		slices.SortFunc(keys, func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
-		for _, key := range keys {
-			backends = append(backends, weightedBackend{key: key, weight: share})
+		slices.SortFunc(list, func(a, b weightedBackend) int { return strings.Compare(a.key.String(), b.key.String()) })
+		for _, b := range list {
+			b.weight = share
+			backends = append(backends, b)
 		}
 	}
 	for i := range backends {

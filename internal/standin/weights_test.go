@@ -22,6 +22,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -118,11 +119,13 @@ func TestRouteKeepsWeights(t *testing.T) {
 	for i, weight := range weights {
 		backends = append(backends, weightedBackend{key: types.NamespacedName{Name: fmt.Sprint(i)}, weight: weight})
 	}
-	r := newRoute(backends)
+	r := newRule("/ml/chat/", backends)
 	counts := map[string]int64{}
 	longest, run, last := 0, 0, ""
 	for range 3 * 9 {
-		name := r.next().Name
+		next, ok := r.next()
+		require.True(t, ok)
+		name := next.key.Name
 		counts[name]++
 		if name != last {
 			run = 0
