@@ -36,6 +36,8 @@ type RetainInput struct {
 	Engines []evenkeel.EngineRequirements
 	// Tolerations of the current template.
 	Tolerations []modelplane.Toleration
+	// Overdue are NoExecute taints of the cluster that were tolerated for a time that is over.
+	Overdue []modelplane.Taint
 	// Selector of the current template, merged with its cache's.
 	Selector *modelplane.LabelSelector
 	// Assigned are the pools that the replica is on. Nil means those that Stamped names.
@@ -87,7 +89,9 @@ func (m *Matcher) Retain(in RetainInput) *Cause {
 			NeedsSettling: true,
 		}
 	}
-	if taints := Untolerated(in.Tolerations, in.Cluster.Spec.Taints, modelplane.TaintEffectNoExecute); len(taints) > 0 {
+	taints := append(Untolerated(in.Tolerations, in.Cluster.Spec.Taints, modelplane.TaintEffectNoExecute), in.Overdue...)
+	if len(taints) > 0 {
+		sortTaints(taints)
 		return &Cause{Reason: evenkeel.CauseTaint, Message: taintMessage(in.ClusterName, taints), AboutCluster: true}
 	}
 	var pools *Cause

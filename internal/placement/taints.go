@@ -19,6 +19,7 @@ package placement
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 )
@@ -52,9 +53,48 @@ func tolerates(toleration *modelplane.Toleration, taint *modelplane.Taint) bool 
 	}
 }
 
+// longestStay is what a toleration may say at most: more is for ever, and does not fit a duration.
+const longestStay = 100 * 365 * 24 * time.Hour
+
+// Limited tells whether a toleration covers NoExecute taints for a limited time only, or not at all.
+func Limited(toleration *modelplane.Toleration) bool {
+	seconds := toleration.TolerationSeconds
+	return seconds != nil && *seconds < int64(longestStay/time.Second)
+}
+
+// Stay tells how long a taint is tolerated, from when it was added: not at all, for ever (limited is false), or for the
+// longest time that any matching toleration gives, in whatever order they come.
+func Stay(tolerations []modelplane.Toleration, taint *modelplane.Taint) (stay time.Duration, limited, tolerated bool) {
+	for i := range tolerations {
+		if !tolerates(&tolerations[i], taint) {
+			continue
+		}
+		if taint.Effect != modelplane.TaintEffectNoExecute || !Limited(&tolerations[i]) {
+			return 0, false, true
+		}
+		tolerated, limited = true, true
+		stay = max(stay, time.Duration(*tolerations[i].TolerationSeconds)*time.Second)
+	}
+	return stay, limited, tolerated
+}
+
+// Repelling gives the taints that keep a new replica away, sorted: those that no toleration covers, and NoExecute taints
+// that are tolerated for a limited time only. kube-scheduler places pods on nodes with the latter; a replica takes long
+// to load, and one that goes where it must leave soon would go back and forth.
+func Repelling(tolerations []modelplane.Toleration, taints []modelplane.Taint) []modelplane.Taint {
+	repelling := Untolerated(tolerations, taints)
+	for i := range taints {
+		if _, limited, _ := Stay(tolerations, &taints[i]); limited {
+			repelling = append(repelling, taints[i])
+		}
+	}
+	sortTaints(repelling)
+	return repelling
+}
+
 // Untolerated gives the taints with one of these effects that no toleration covers, sorted by key, value and effect.
-// Without effects it looks at NoSchedule and NoExecute, the two that keep a new replica away; a running one leaves for
-// NoExecute only. Taints with any other effect mean nothing.
+// Without effects it looks at NoSchedule and NoExecute; a running replica leaves for NoExecute only. Taints with any
+// other effect mean nothing.
 func Untolerated(tolerations []modelplane.Toleration, taints []modelplane.Taint, effects ...modelplane.TaintEffect) []modelplane.Taint {
 	var untolerated []modelplane.Taint
 	for i := range taints {
@@ -64,10 +104,14 @@ func Untolerated(tolerations []modelplane.Toleration, taints []modelplane.Taint,
 		}
 		untolerated = append(untolerated, *taint)
 	}
-	slices.SortFunc(untolerated, func(a, b modelplane.Taint) int {
+	sortTaints(untolerated)
+	return untolerated
+}
+
+func sortTaints(taints []modelplane.Taint) {
+	slices.SortFunc(taints, func(a, b modelplane.Taint) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value), cmp.Compare(a.Effect, b.Effect))
 	})
-	return untolerated
 }
 
 func hasEffect(effect modelplane.TaintEffect, effects []modelplane.TaintEffect) bool {

@@ -17,7 +17,10 @@ limitations under the License.
 package placement
 
 import (
+	"math"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"k8s.io/utils/ptr"
@@ -85,4 +88,45 @@ func TestUntolerated(t *testing.T) {
 func TestTaintString(t *testing.T) {
 	assert.Equal(t, "acme.test/maint=soon:NoSchedule", TaintString(maintenance))
 	assert.Equal(t, "acme.test/retire:NoExecute", TaintString(retirement))
+}
+
+// TestStay also turns each list of tolerations around: the longest stay wins wherever it stands.
+func TestStay(t *testing.T) {
+	limited := func(key string, seconds int64) modelplane.Toleration {
+		return modelplane.Toleration{Key: key, Operator: modelplane.TolerationOpExists, TolerationSeconds: &seconds}
+	}
+	forever := modelplane.Toleration{Key: "k", Operator: modelplane.TolerationOpExists}
+	noExecute := modelplane.Taint{Key: "k", Effect: modelplane.TaintEffectNoExecute}
+	noSchedule := modelplane.Taint{Key: "k", Effect: modelplane.TaintEffectNoSchedule}
+	for _, tc := range []struct {
+		name        string
+		tolerations []modelplane.Toleration
+		taint       modelplane.Taint
+		stay        time.Duration
+		limited     bool
+		tolerated   bool
+		repelled    bool
+	}{
+		{name: "nothing tolerates it", tolerations: []modelplane.Toleration{limited("other", 60)}, taint: noExecute, repelled: true},
+		{name: "for ever", tolerations: []modelplane.Toleration{forever}, taint: noExecute, tolerated: true},
+		{name: "for a time", tolerations: []modelplane.Toleration{limited("k", 60)}, taint: noExecute, stay: time.Minute, limited: true, tolerated: true, repelled: true},
+		{name: "the longest wins", tolerations: []modelplane.Toleration{limited("k", 60), limited("k", 90), limited("", 30)}, taint: noExecute, stay: 90 * time.Second, limited: true, tolerated: true, repelled: true},
+		{name: "for ever is longest", tolerations: []modelplane.Toleration{limited("k", 60), forever}, taint: noExecute, tolerated: true},
+		{name: "zero is not at all", tolerations: []modelplane.Toleration{limited("k", 0)}, taint: noExecute, repelled: true},
+		{name: "less than zero too", tolerations: []modelplane.Toleration{limited("k", -5)}, taint: noExecute, repelled: true},
+		{name: "zero takes nothing from another", tolerations: []modelplane.Toleration{limited("k", 0), limited("k", 60)}, taint: noExecute, stay: time.Minute, limited: true, tolerated: true, repelled: true},
+		{name: "more than a duration holds is for ever", tolerations: []modelplane.Toleration{limited("k", math.MaxInt64)}, taint: noExecute, tolerated: true},
+		{name: "seconds are not about NoSchedule", tolerations: []modelplane.Toleration{limited("k", 60)}, taint: noSchedule, tolerated: true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			for range 2 {
+				stay, limited, tolerated := Stay(tc.tolerations, &tc.taint)
+				assert.Equal(t, tc.stay, stay)
+				assert.Equal(t, tc.limited, limited)
+				assert.Equal(t, tc.tolerated, tolerated)
+				assert.Equal(t, tc.repelled, len(Repelling(tc.tolerations, []modelplane.Taint{tc.taint})) == 1)
+				slices.Reverse(tc.tolerations)
+			}
+		})
+	}
 }

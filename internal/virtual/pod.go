@@ -52,6 +52,8 @@ type Requirements struct {
 	Engines []evenkeel.EngineRequirements `json:"engines"`
 	// Replaces names the placement that this one takes over from; empty when it does not.
 	Replaces string `json:"replaces,omitempty"`
+	// Surge tells that the nodes of what it takes over from are not free for it.
+	Surge bool `json:"surge,omitempty"`
 	// ExcludedClusters are not considered. The Pod's node affinity says the same.
 	ExcludedClusters []string `json:"excludedClusters,omitempty"`
 }
@@ -198,6 +200,7 @@ func podAnnotations(p *evenkeel.ReplicaPlacement) map[string]string {
 		Deployment:       p.Spec.DeploymentName,
 		Engines:          p.Spec.Engines,
 		Replaces:         p.Spec.Replaces,
+		Surge:            p.Spec.Surge,
 		ExcludedClusters: p.Spec.ExcludedClusters,
 	})
 	if p.Status.Assignment != nil {
@@ -213,8 +216,8 @@ func podAnnotations(p *evenkeel.ReplicaPlacement) map[string]string {
 }
 
 // podTolerations keeps Modelplane's matching under the native matcher, which differs: natively an empty key matches
-// every taint key also with Equal, and newer operators compare numbers. A toleration of no seconds at all does not
-// cover NoExecute, as placement.Tolerates has it; natively it would let a replica land only to be evicted at once.
+// every taint key also with Equal, and newer operators compare numbers. A toleration of limited time does not cover
+// NoExecute, as placement.Repelling has it; natively it would let a replica land only to be evicted when the time is over.
 func podTolerations(tolerations []modelplane.Toleration) []corev1.Toleration {
 	if len(tolerations) == 0 {
 		return nil
@@ -246,7 +249,7 @@ func podToleration(toleration *modelplane.Toleration) (corev1.Toleration, bool) 
 	default:
 		return corev1.Toleration{}, false
 	}
-	if seconds := toleration.TolerationSeconds; seconds != nil && *seconds <= 0 {
+	if placement.Limited(toleration) {
 		switch toleration.Effect {
 		case "":
 			native.Effect = corev1.TaintEffectNoSchedule

@@ -18,6 +18,7 @@ package virtual
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -290,7 +291,7 @@ func TestTolerationsMatchAsModelplaneDoes(t *testing.T) {
 		for _, value := range texts {
 			for _, effect := range effects {
 				for _, operator := range []modelplane.TolerationOperator{"", "Equal", "Exists", "Gt", "Lt", "Other"} {
-					for _, seconds := range []*int64{nil, ptr.To[int64](-1), ptr.To[int64](0), ptr.To[int64](60)} {
+					for _, seconds := range []*int64{nil, ptr.To[int64](-1), ptr.To[int64](0), ptr.To[int64](60), ptr.To[int64](math.MaxInt64)} {
 						tolerations = append(tolerations, modelplane.Toleration{Key: key, Operator: operator, Value: value, Effect: effect, TolerationSeconds: seconds})
 					}
 				}
@@ -314,7 +315,7 @@ func tolerates(t *testing.T, taints []modelplane.Taint, tolerations []modelplane
 	keepsAway := func(taint *corev1.Taint) bool {
 		return taint.Effect == corev1.TaintEffectNoSchedule || taint.Effect == corev1.TaintEffectNoExecute
 	}
-	want := len(placement.Untolerated(tolerations, taints)) > 0
+	want := len(placement.Repelling(tolerations, taints)) > 0
 	_, got := corev1helpers.FindMatchingUntoleratedTaint(klog.Background(), nodeTaints(taints), podTolerations(tolerations), keepsAway, true)
 	if got != want {
 		t.Errorf("kept away natively: %t, by Modelplane's rule: %t; taints %+v, tolerations %+v", got, want, taints, tolerations)

@@ -152,7 +152,7 @@ func (pl *PoolFit) hint(logger klog.Logger, pod *v1.Pod, node *v1.Node, event st
 // mightFit tells whether each engine of a placement fits by itself, if only the ModelReplicas of the cluster count. It
 // errs on the side of trying, where Filter is exact:
 //   - A hint has no snapshot, so that Pods without a ModelReplica are left out.
-//   - Of a placement that takes over from another, all replicas of its deployment are left out.
+//   - Of a placement that takes over the nodes of another, all replicas of its deployment are left out.
 //   - Engines are not tried together. They choose pools greedily, so that more free nodes can make them fail together.
 func (pl *PoolFit) mightFit(pod *v1.Pod, node *v1.Node) (bool, error) {
 	requirements, err := virtual.RequirementsOf(pod)
@@ -169,7 +169,7 @@ func (pl *PoolFit) mightFit(pod *v1.Pod, node *v1.Node) (bool, error) {
 	}
 	free := publishedNodes(pools)
 	for _, replica := range replicas {
-		if requirements.Replaces != "" && replica.Namespace == pod.Namespace && replica.Labels[modelplane.LabelDeployment] == requirements.Deployment {
+		if requirements.Replaces != "" && !requirements.Surge && replica.Namespace == pod.Namespace && replica.Labels[modelplane.LabelDeployment] == requirements.Deployment {
 			continue
 		}
 		subtract(free, placement.ReplicaCost(&replica.Spec))

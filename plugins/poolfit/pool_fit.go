@@ -165,11 +165,11 @@ func (pl *PoolFit) place(s *preFilterState, pod *v1.Pod, nodeInfo fwk.NodeInfo) 
 	return decision, nil
 }
 
-// excluded are the replicas whose nodes count as free for this placement: the one that it takes over from, which leaves
-// once it has a home, and those that a simulation has removed.
+// excluded are the replicas whose nodes count as free for this placement: the one that it takes over from, if that leaves
+// once this one has a home, and those that a simulation has removed.
 func (pl *PoolFit) excluded(s *preFilterState, pod *v1.Pod, nodeInfo fwk.NodeInfo, a *account) map[types.NamespacedName]bool {
 	removed := s.removed[nodeInfo.Node().Name]
-	if s.requirements.Replaces == "" {
+	if s.requirements.Replaces == "" || s.requirements.Surge {
 		return removed
 	}
 	for _, podInfo := range nodeInfo.GetPods() {

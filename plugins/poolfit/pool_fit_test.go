@@ -56,6 +56,7 @@ func TestFilterCountsNodes(t *testing.T) {
 		placements placements
 		replicas   replicas
 		replaces   string
+		surge      bool
 		free       int64
 	}{
 		"empty": {clusters: h100(4), free: 4},
@@ -165,6 +166,13 @@ func TestFilterCountsNodes(t *testing.T) {
 			replaces:   "chat-0-1",
 			free:       2,
 		},
+		"one that serves until this one does keeps its nodes": {
+			clusters: h100(4), replicas: replicas{testhub.Replica("chat", "east", 0, "h100", 3)},
+			placements: placements{testhub.Placement("chat", 0, copies(3), testhub.On("east", 0, "h100"))},
+			replaces:   "chat-0-1",
+			surge:      true,
+			free:       1,
+		},
 		"one of that name in another namespace is not replaced": {
 			clusters:   h100(4),
 			placements: placements{testhub.Placement("chat", 0, copies(3), testhub.In("other-team"), testhub.On("east", 0, "h100"))},
@@ -192,7 +200,7 @@ func TestFilterCountsNodes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, tc.clusters, tc.placements, tc.replicas)
 			place := func(n int32) *fwk.Status {
-				return f.filter(testhub.Placement("chat", 0, testhub.Attempt(2), copies(n), testhub.Replaces(tc.replaces)), "east")
+				return f.filter(testhub.Placement("chat", 0, testhub.Attempt(2), copies(n), testhub.Replaces(tc.replaces), surge(tc.surge)), "east")
 			}
 			if tc.replaces == "" {
 				assert.Equal(t, tc.free, f.free("east", "h100"))
@@ -206,6 +214,10 @@ func TestFilterCountsNodes(t *testing.T) {
 			assert.False(t, place(int32(max(tc.free, 0)+1)).IsSuccess(), "one node more than is free")
 		})
 	}
+}
+
+func surge(yes bool) testhub.Option {
+	return func(p *evenkeel.ReplicaPlacement) { p.Spec.Surge = yes }
 }
 
 // absurd makes a replica cost as much as a number can hold.

@@ -96,10 +96,14 @@ type ReplicaPlacementSpec struct {
 	// PreemptionPolicy of the priority class.
 	// +optional
 	PreemptionPolicy *corev1.PreemptionPolicy `json:"preemptionPolicy,omitempty"`
-	// Replaces names the placement that this one takes over from. Its nodes count as free for this one.
+	// Replaces names the placement that this one takes over from. Its nodes count as free for this one, unless surge is
+	// set.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
 	Replaces string `json:"replaces,omitempty"`
+	// Surge tells that the replica is to serve before the one that it replaces goes, so that it needs nodes of its own.
+	// +optional
+	Surge bool `json:"surge,omitempty"`
 	// Adopts names a ModelReplica that was there before its placement. The scheduler leaves such a placement alone.
 	// +kubebuilder:validation:MaxLength=253
 	// +optional
@@ -157,6 +161,10 @@ type Move struct {
 	// Cause of the move, a reason of the condition DisruptionTarget.
 	// +optional
 	Cause string `json:"cause,omitempty"`
+	// Actor is who asked for the move, as the managed fields of the object that caused it name the writer. Empty where
+	// nobody did.
+	// +optional
+	Actor string `json:"actor,omitempty"`
 	// Step that the move is at.
 	// +optional
 	Step string `json:"step,omitempty"`

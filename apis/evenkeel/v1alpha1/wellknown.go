@@ -55,6 +55,16 @@ const (
 	ConditionReady = "Ready"
 	// ConditionDisruptionTarget tells that the placement's replica must leave its cluster, and why.
 	ConditionDisruptionTarget = "DisruptionTarget"
+	// ConditionServing tells whether requests reach the placement's replica. On hubs with ModelServices and HTTPRoutes
+	// only: on others a replica serves when it is ready.
+	ConditionServing = "Serving"
+	// ConditionTrafficWithdrawn tells that the replica is about to be deleted and that requests are kept off it: False
+	// while routes may still name it, True when none does. It is absent from a replica that is not about to be deleted.
+	ConditionTrafficWithdrawn = "TrafficWithdrawn"
+	// ConditionTaintSeenPrefix begins the types of conditions that remember since when a taint has been seen that does
+	// not say when it was added, for a deployment that tolerates it for a limited time. What follows is a hash of the
+	// taint, which the message names.
+	ConditionTaintSeenPrefix = "TaintSeen-"
 	// ConditionMoved tells that the placement is over: its replica is gone.
 	ConditionMoved = "Moved"
 	// ConditionReplicaRejected tells that the placement's ModelReplica could not be created, and why.
@@ -73,6 +83,30 @@ const (
 	ReasonReplicaGone = "ReplicaGone"
 )
 
+// Reasons of the condition Serving.
+const (
+	// ReasonRouted is a replica that a route names.
+	ReasonRouted = "Routed"
+	// ReasonNotSelected is a ready replica that no ModelService selects, so that there is no route to wait for.
+	ReasonNotSelected = "NotSelected"
+	// ReasonNotRouted is a replica that is not ready, or that no route names yet.
+	ReasonNotRouted = "NotRouted"
+)
+
+// Reasons of the condition TrafficWithdrawn.
+const (
+	// ReasonWithdrawing is a replica that routes may still name.
+	ReasonWithdrawing = "Withdrawing"
+	// ReasonNoRoute is a replica that no route names any more; it runs on for a while to end what it has begun.
+	ReasonNoRoute = "NoRoute"
+)
+
+// Reason of the condition TaintSeen-.
+const (
+	// ReasonNoTimeAdded is a taint that does not say when it was added.
+	ReasonNoTimeAdded = "NoTimeAdded"
+)
+
 // Reasons of the condition ReplicaRejected.
 const (
 	// ReasonRefused is a ModelReplica that the API server refused.
@@ -89,6 +123,8 @@ const (
 	StepPlacing = "Placing"
 	// StepUnplaceable has no destination for the time being.
 	StepUnplaceable = "Unplaceable"
+	// StepWithdrawing waits for requests to be kept off the replica.
+	StepWithdrawing = "Withdrawing"
 	// StepDeleting waits for the replica to be gone.
 	StepDeleting = "Deleting"
 	// StepLoading waits for the replacement to be ready.
@@ -113,6 +149,20 @@ const (
 	LeavingPaused = "Paused"
 	// LeavingNotServing is a replica whose replacement did not get to serve; the next try is due later.
 	LeavingNotServing = "FailingToServe"
+	// LeavingUnmanaged is a replica that is not Evenkeel's to move. It is not written to placements.
+	LeavingUnmanaged = "Unmanaged"
+)
+
+// ConditionDrained of an InferenceCluster tells whether the replicas that a NoExecute taint sends away have left. A cluster
+// without such a taint does not have it.
+const ConditionDrained = "Drained"
+
+// Reasons of the condition Drained.
+const (
+	// ReasonDrained is a cluster on which no replica is left that must leave.
+	ReasonDrained = "Drained"
+	// ReasonReplicasLeft is a cluster on which some are left.
+	ReasonReplicasLeft = "ReplicasLeft"
 )
 
 // Reasons of the condition Scheduled.
@@ -141,4 +191,11 @@ const (
 	CauseReplicaDeleted = "ReplicaDeleted"
 	// CauseScaleDown is a replica more than wanted.
 	CauseScaleDown = "ScaleDown"
+	// CauseDegraded is a cluster that has not been ready for longer than degradedAfter allows.
+	CauseDegraded = "ClusterDegraded"
+	// CauseNotServing is a replacement that has not served within readyTimeout, and is taken back.
+	CauseNotServing = "ReplacementNotServing"
+	// CauseTolerating, with status Unknown, is a NoExecute taint that the deployment tolerates for a time that is not
+	// over.
+	CauseTolerating = "Tolerating"
 )
