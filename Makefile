@@ -7,9 +7,9 @@ SHELL := /usr/bin/env bash -o errexit -o nounset -o pipefail -c
 
 BIN      := bin
 TOOLS    := $(BIN)/tools
-COMMANDS := hub-scheduler hub-manager kubectl-evenkeel
+COMMANDS := hub-scheduler hub-manager kubectl-evenkeel workload-manager
 # Packages of this module, named once so that no target forgets one.
-PACKAGES := ./apis/... ./cmd/... ./controllers/... ./hack/... ./internal/... ./plugins/... ./test/... 
+PACKAGES := ./apis/... ./cmd/... ./controllers/... ./hack/... ./internal/... ./plugins/... ./test/... ./webhooks/...
 
 export GOTOOLCHAIN ?= local
 # envtest and the project's own control plane find their binaries here.
@@ -17,6 +17,7 @@ export KUBEBUILDER_ASSETS := $(CURDIR)/$(BIN)/k8s
 
 include hack/make/devhub.mk
 include hack/make/generate.mk
+include hack/make/kwok.mk
 include hack/make/test.mk
 
 .PHONY: help
@@ -24,7 +25,7 @@ help: ## Show this list.
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z][a-zA-Z0-9_-]*:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: $(DEVHUB_STAMP) $(addprefix build-,$(COMMANDS)) build-ome-plugin build-demo ## Build all binaries into bin/.
+build: $(DEVHUB_STAMP) $(BIN)/kwok $(addprefix build-,$(COMMANDS)) build-ome-plugin build-demo ## Build all binaries into bin/.
 
 .PHONY: $(addprefix build-,$(COMMANDS))
 $(addprefix build-,$(COMMANDS)): build-%:

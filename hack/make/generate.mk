@@ -31,6 +31,7 @@ verify-generated: $(TOOLS)/controller-gen
 verify-modules:
 	@go mod tidy -diff
 	@cd hack/tools && go mod tidy -diff
+	@cd hack/tools/kwok && go mod tidy -diff
 
 .PHONY: verify-vet
 verify-vet:
