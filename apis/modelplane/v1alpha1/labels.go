@@ -31,6 +31,9 @@ const (
 	AnnotationCompositionResourceName = "crossplane.io/composition-resource-name"
 	// AnnotationReconcileRequestedAt makes Crossplane reconcile at once when its value changes.
 	AnnotationReconcileRequestedAt = "crossplane.io/reconcile-requested-at"
+	// AnnotationDeletionAttempt records that the object was to be deleted while it was in use. Crossplane deletes it once
+	// it is not any more.
+	AnnotationDeletionAttempt = "usage.crossplane.io/deletion-attempt-with-policy"
 )
 
 // Condition types of Modelplane's kinds.

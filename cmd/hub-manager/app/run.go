@@ -83,7 +83,7 @@ func run(ctx context.Context, connection *rest.Config, config *configapi.HubMana
 	if err := setupModelDeployments(ctx, mgr, &config.ModelDeployments); err != nil {
 		return err
 	}
-	if err := setupWebhooks(ctx, mgr, webhooks, &config.Webhooks); err != nil {
+	if err := setupWebhooks(ctx, mgr, webhooks, config); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)

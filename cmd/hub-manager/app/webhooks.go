@@ -19,11 +19,17 @@ package app
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	configapi "github.com/evenkeel-io/evenkeel/apis/config/v1alpha1"
+	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
+	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	ome "github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
+	"github.com/evenkeel-io/evenkeel/webhooks/clusterdelete"
+	"github.com/evenkeel-io/evenkeel/webhooks/disruptionpolicy"
 	"github.com/evenkeel-io/evenkeel/webhooks/serving"
+	"github.com/evenkeel-io/evenkeel/webhooks/tainttime"
 	"github.com/evenkeel-io/evenkeel/webhooks/trafficdrain"
 )
 
@@ -48,14 +54,44 @@ func prepareWebhooks(config *configapi.HubWebhooks, options *ctrl.Options) (*ser
 }
 
 // setupWebhooks registers each webhook if the hub serves the kinds that it needs.
-func setupWebhooks(ctx context.Context, mgr ctrl.Manager, server *serving.Server, config *configapi.HubWebhooks) error {
+func setupWebhooks(ctx context.Context, mgr ctrl.Manager, server *serving.Server, config *configapi.HubManagerConfiguration) error {
 	if server == nil {
 		return nil
 	}
 	if err := server.Setup(mgr); err != nil {
 		return err
 	}
-	return setupTrafficDrainGuard(ctx, mgr, config.TrafficDrain)
+	if err := setupTrafficDrainGuard(ctx, mgr, config.Webhooks.TrafficDrain); err != nil {
+		return err
+	}
+	return setupFleetWebhooks(ctx, mgr, &config.ModelDeployments.Disruption)
+}
+
+// setupFleetWebhooks registers those about Modelplane's kinds. The API server goes on without them where they are not
+// served.
+func setupFleetWebhooks(ctx context.Context, mgr ctrl.Manager, defaults *evenkeel.DisruptionSettings) error {
+	for _, w := range []struct {
+		needs []schema.GroupResource
+		setup func() error
+	}{
+		{[]schema.GroupResource{modelplane.Resource("inferenceclusters")}, func() error { return tainttime.Setup(mgr) }},
+		{[]schema.GroupResource{modelplane.Resource("inferenceclusters"), modelplane.Resource("modelreplicas")},
+			func() error { return clusterdelete.Setup(ctx, mgr) }},
+		{[]schema.GroupResource{modelplane.Resource("modeldeployments"), evenkeel.Resource("disruptionpolicies")},
+			func() error { return disruptionpolicy.Setup(ctx, mgr, defaults) }},
+	} {
+		missing, err := notServed(mgr.GetConfig(), w.needs...)
+		if err != nil {
+			return err
+		}
+		if len(missing) > 0 {
+			continue
+		}
+		if err := w.setup(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func setupTrafficDrainGuard(ctx context.Context, mgr ctrl.Manager, config configapi.TrafficDrainGuard) error {

@@ -141,7 +141,7 @@ func (h *testHub) prepare(ctx context.Context, crds string) error {
 			return err
 		}
 	}
-	return h.InstallWebhooks(ctx, h.port, root+"/manifests/hub/manager/webhooks.yaml")
+	return h.InstallWebhooks(ctx, h.port, webhookFile)
 }
 
 func (h *testHub) kubectl(ctx context.Context, args ...string) error {
