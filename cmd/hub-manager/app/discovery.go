@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
+	gateway "sigs.k8s.io/gateway-api/apis/v1"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
@@ -31,9 +32,10 @@ import (
 
 // versions are the versions in which this program knows each group.
 var versions = map[string]schema.GroupVersion{
-	modelplane.GroupVersion.Group: modelplane.GroupVersion,
-	evenkeel.GroupVersion.Group:   evenkeel.GroupVersion,
-	ome.GroupVersion.Group:        ome.GroupVersion,
+	modelplane.GroupVersion.Group:    modelplane.GroupVersion,
+	evenkeel.GroupVersion.Group:      evenkeel.GroupVersion,
+	ome.GroupVersion.Group:           ome.GroupVersion,
+	gateway.SchemeGroupVersion.Group: gateway.SchemeGroupVersion,
 }
 
 // notServed gives those of the resources that the hub does not serve.
