@@ -33,6 +33,7 @@ func SetDefaultsHubManagerConfiguration(c *HubManagerConfiguration) {
 	setDefaultValue(&c.MetricsBindAddress, ":8080")
 	setDefaultsLeaderElection(&c.LeaderElection)
 	setDefaultsModelDeploymentController(&c.ModelDeployments)
+	setDefault(&c.InferenceClusters.StuckAfter, metav1.Duration{Duration: 10 * time.Minute})
 	setDefaultsHubWebhooks(&c.Webhooks)
 }
 

@@ -56,6 +56,7 @@ func TestDecodeHubManagerConfiguration(t *testing.T) {
 		"another version":          {in: "apiVersion: config.evenkeel.io/v9\nkind: HubManagerConfiguration\n", wantErr: []string{"v9"}},
 		"no YAML":                  {in: "{", wantErr: []string{"decode HubManagerConfiguration"}},
 		"no duration":              {in: header + "modelDeployments: {settleTime: soon}\n", wantErr: []string{"soon"}},
+		"always stuck":             {in: header + "inferenceClusters: {stuckAfter: 0s}\n", wantErr: []string{"inferenceClusters.stuckAfter", "0s", "at least 1s"}},
 		"negative duration":        {in: header + "modelDeployments: {settleTime: -1s}\n", wantErr: []string{"modelDeployments.settleTime", "-1s", "must not be negative"}},
 		"negative timeouts":        {in: header + "modelDeployments: {disruption: {readyTimeout: -1s, trafficGracePeriod: -1s, requestGracePeriod: -1s}}\n", wantErr: []string{"modelDeployments.disruption.readyTimeout", "trafficGracePeriod", "requestGracePeriod"}},
 		"a careful default":        {in: header + "modelDeployments: {disruption: {maxUnavailable: 30%, strategy: MakeBeforeBreak, whenUnplaceable: Hold, paused: true}}\n"},

@@ -42,6 +42,9 @@ type HubManagerConfiguration struct {
 	// ModelDeployments configures the controller that keeps their replicas.
 	// +optional
 	ModelDeployments ModelDeploymentController `json:"modelDeployments,omitempty"`
+	// InferenceClusters configures the controller that reports how drains stand.
+	// +optional
+	InferenceClusters InferenceClusterController `json:"inferenceClusters,omitempty"`
 	// Webhooks configures the admission webhooks.
 	// +optional
 	Webhooks HubWebhooks `json:"webhooks,omitempty"`
@@ -111,6 +114,14 @@ type ModelDeploymentController struct {
 	// absent.
 	// +optional
 	VerdictTimeout *metav1.Duration `json:"verdictTimeout,omitempty"`
+}
+
+// InferenceClusterController configures the controller that reports how drains stand.
+type InferenceClusterController struct {
+	// StuckAfter is how long no replica may leave a cluster that is being drained until an event says so, and again
+	// after each such time. 10m when absent.
+	// +optional
+	StuckAfter *metav1.Duration `json:"stuckAfter,omitempty"`
 }
 
 func init() {

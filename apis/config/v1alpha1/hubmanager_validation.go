@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -59,8 +60,16 @@ func ValidateHubManagerConfiguration(c *HubManagerConfiguration) field.ErrorList
 	errs = append(errs, validateAddress(field.NewPath("healthBindAddress"), c.HealthBindAddress)...)
 	errs = append(errs, validateAddress(field.NewPath("metricsBindAddress"), c.MetricsBindAddress)...)
 	errs = append(errs, validateLeaderElection(field.NewPath("leaderElection"), &c.LeaderElection)...)
+	errs = append(errs, validateInferenceClusterController(field.NewPath("inferenceClusters"), &c.InferenceClusters)...)
 	errs = append(errs, validateHubWebhooks(field.NewPath("webhooks"), &c.Webhooks)...)
 	return append(errs, validateModelDeploymentController(field.NewPath("modelDeployments"), &c.ModelDeployments)...)
+}
+
+func validateInferenceClusterController(path *field.Path, c *InferenceClusterController) field.ErrorList {
+	if c.StuckAfter.Duration < time.Second {
+		return field.ErrorList{field.Invalid(path.Child("stuckAfter"), c.StuckAfter.String(), "must be at least 1s")}
+	}
+	return nil
 }
 
 func validateAddress(path *field.Path, address string) field.ErrorList {

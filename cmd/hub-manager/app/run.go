@@ -33,6 +33,7 @@ import (
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	ome "github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
+	"github.com/evenkeel-io/evenkeel/controllers/inferencecluster"
 	"github.com/evenkeel-io/evenkeel/controllers/modeldeployment"
 	"github.com/evenkeel-io/evenkeel/internal/replicas"
 )
@@ -83,10 +84,24 @@ func run(ctx context.Context, connection *rest.Config, config *configapi.HubMana
 	if err := setupModelDeployments(ctx, mgr, &config.ModelDeployments); err != nil {
 		return err
 	}
+	if err := setupInferenceClusters(ctx, mgr, &config.InferenceClusters); err != nil {
+		return err
+	}
 	if err := setupWebhooks(ctx, mgr, webhooks, config); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
+}
+
+// setupInferenceClusters registers the controller if the hub serves the kinds that it reads. What is missing was told
+// about ModelDeployments, which need the same.
+func setupInferenceClusters(ctx context.Context, mgr ctrl.Manager, config *configapi.InferenceClusterController) error {
+	missing, err := notServed(mgr.GetConfig(), modelplane.Resource("inferenceclusters"), modelplane.Resource("modelreplicas"),
+		modelplane.Resource("modeldeployments"), evenkeel.Resource("replicaplacements"))
+	if err != nil || len(missing) > 0 {
+		return err
+	}
+	return inferencecluster.Setup(ctx, mgr, inferencecluster.Options{StuckAfter: config.StuckAfter.Duration})
 }
 
 // setupModelDeployments registers the controller if the hub serves the kinds that it needs.

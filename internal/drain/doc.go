@@ -1,0 +1,22 @@
+/*
+Copyright The Evenkeel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package drain tells how far the drain of a cluster has come: how many replicas must still leave it, and for each kind
+// of reason how many and one example. It is a pure function of what exists.
+//
+// It must not decide what moves, or when: that is internal/replicas. It repeats what placements say of themselves, and
+// judges only replicas for which no placement stands.
+package drain
