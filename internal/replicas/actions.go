@@ -34,6 +34,9 @@ type Result struct {
 	Events  []Event
 	// RequeueAfter is when to decide again even if nothing changes; zero means never.
 	RequeueAfter time.Duration
+	// Moving counts the replicas that are on the move, and Loading those of them that load, by cluster.
+	Moving  int
+	Loading map[string]int
 	// Leaving counts, by cluster, the replicas that must leave it and are still there, and Unplaceable those wanted
 	// replicas that have no destination.
 	Leaving     map[string]int
@@ -133,6 +136,12 @@ type DeleteEndpoint struct {
 	Endpoint *modelplane.ModelEndpoint
 }
 
+// HurryService asks whoever composes a ModelService to look at its endpoints now.
+type HurryService struct {
+	Service *modelplane.ModelService
+	At      time.Time
+}
+
 func (CreatePlacement) isAction()    {}
 func (UpdatePlacement) isAction()    {}
 func (AssignAdopted) isAction()      {}
@@ -143,6 +152,7 @@ func (UpdateReplica) isAction()      {}
 func (DeleteReplica) isAction()      {}
 func (ApplyEndpoint) isAction()      {}
 func (DeleteEndpoint) isAction()     {}
+func (HurryService) isAction()       {}
 
 func (a CreatePlacement) String() string {
 	s := "create placement " + a.Placement.Name
@@ -191,3 +201,7 @@ func (a DeleteReplica) String() string {
 func (a ApplyEndpoint) String() string { return "apply endpoint " + a.Endpoint.Name }
 
 func (a DeleteEndpoint) String() string { return "delete endpoint " + a.Endpoint.Name }
+
+func (a HurryService) String() string {
+	return "hurry service " + a.Service.Namespace + "/" + a.Service.Name
+}

@@ -38,6 +38,7 @@ func Decide(o Observation) Result {
 	})
 	s := newState(o)
 	s.findCauses()
+	s.findRollbacks()
 	adopting, surplus := s.adopt()
 	s.scale(adopting)
 	for _, sl := range s.slots {
@@ -50,6 +51,7 @@ func Decide(o Observation) Result {
 	s.refresh()
 	s.stamp()
 	s.route()
+	s.hurryArrivals()
 	s.mark()
 	s.trimHistory()
 	s.report()
@@ -82,6 +84,8 @@ func phase(a Action) int {
 		return 7
 	case UpdateReplica:
 		return 8
+	case HurryService:
+		return 10
 	default:
 		return 9
 	}

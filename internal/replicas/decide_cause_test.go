@@ -96,7 +96,7 @@ func TestDecideCause(t *testing.T) {
 		{
 			"and ends",
 			[]string{"wants 2 cel ))", "east h:1 NoExecute", "west h:1", "0-1 on east/0 gone leaving UntoleratedTaint"},
-			[]string{"mark 0-1: not ready, leaving UntoleratedTaint, left east, Moved"},
+			[]string{"mark 0-1: not ready, leaving UntoleratedTaint, left east within 2m0s, Moved"},
 		},
 
 		// What others do to replicas.
@@ -113,7 +113,7 @@ func TestDecideCause(t *testing.T) {
 		{
 			"and its placement ends when there is another",
 			[]string{"wants 1", "east h:2", "0-1 on east/0 gone leaving ReplicaDeleted", "0-2 for 0-1 on east/1 uncreated"},
-			[]string{"mark 0-1: not ready, leaving ReplicaDeleted, moved from east to east, Moved", "create replica east/1 on east"},
+			[]string{"mark 0-1: not ready, leaving ReplicaDeleted, moved from east to east within 2m0s, Moved", "create replica east/1 on east"},
 		},
 		{
 			"its label taken away by hand: put back",

@@ -61,7 +61,7 @@ func TestDecideMove(t *testing.T) {
 		{
 			"when it is gone, its placement becomes history",
 			[]string{"wants 1", "east h:2 NoExecute", "west h:2", "0-1 on east/0 gone leaving UntoleratedTaint", "0-2 for 0-1 on west/0 loading"},
-			[]string{"mark 0-1: not ready, leaving UntoleratedTaint, moved from east to west, Moved", "mark 0-2: not ready, Loading"},
+			[]string{"mark 0-1: not ready, leaving UntoleratedTaint, moved from east to west within 2m0s, Moved", "mark 0-2: not ready, Loading"},
 		},
 		{
 			"the move ends when the replacement serves",
@@ -159,7 +159,7 @@ func TestDecideMove(t *testing.T) {
 		{
 			"gone with nowhere to go: history, and the replacement waits",
 			[]string{"wants 1", "east h:2 NoExecute", "0-1 on east/0 gone leaving UntoleratedTaint", "0-2 for 0-1 excluding east unplaceable"},
-			[]string{"mark 0-1: not ready, leaving UntoleratedTaint, left east with nowhere to go: 0/1 clusters are available: 1 full., Moved"},
+			[]string{"mark 0-1: not ready, leaving UntoleratedTaint, left east within 2m0s with nowhere to go: 0/1 clusters are available: 1 full., Moved"},
 		},
 		{
 			"the cluster is free again: what waits may go there, which is no move back",

@@ -53,32 +53,52 @@ func (s *state) route() {
 
 func (s *state) routeUnit(u *unit) {
 	have := s.endpoint(u.name)
-	if u.ready() && u.cluster == nil {
-		return
-	}
 	want := s.desiredEndpoint(u)
+	if u.ready() && u.cluster == nil {
+		if have == nil || u.withdrawn == nil {
+			return
+		}
+		want = have.DeepCopy()
+		want.Labels = s.Traffic.unselected(have.Labels)
+	}
 	switch {
 	case want == nil && have != nil:
 		s.deleteEndpoint(have)
 	case want == nil || s.endpointNameTaken(u.name):
-	case have == nil || !sameEndpoint(have, want):
+	case have == nil && u.withdrawn != nil:
+	case have == nil || !sameEndpoint(have, want) || u.withdrawn != nil && selectable(have, want, s.childMeta(u, "endpoint").Labels):
 		s.act(ApplyEndpoint{Observed: have, Endpoint: want})
 	}
 }
 
 func (s *state) desiredEndpoint(u *unit) *modelplane.ModelEndpoint {
-	if !u.ready() {
+	if !u.ready() || u.cluster == nil {
 		return nil
 	}
 	url, rewritePath, ok := placement.EndpointURL(u.cluster.Status.Gateway, s.Deployment.Namespace, u.name)
 	if !ok {
 		return nil
 	}
+	metadata := s.childMeta(u, "endpoint")
+	if u.withdrawn != nil {
+		metadata.Labels = s.Traffic.unselected(metadata.Labels)
+	}
 	return &modelplane.ModelEndpoint{
 		TypeMeta:   metav1.TypeMeta{APIVersion: modelplane.GroupVersion.String(), Kind: "ModelEndpoint"},
-		ObjectMeta: s.childMeta(u, "endpoint"),
+		ObjectMeta: metadata,
 		Spec:       modelplane.ModelEndpointSpec{URL: url, RewritePath: rewritePath},
 	}
+}
+
+// selectable tells whether an endpoint still has one of the labels that it is not to have any more.
+func selectable(have, want *modelplane.ModelEndpoint, usual map[string]string) bool {
+	for k := range usual {
+		_, wanted := want.Labels[k]
+		if _, found := have.Labels[k]; found && !wanted {
+			return true
+		}
+	}
+	return false
 }
 
 func sameEndpoint(have, want *modelplane.ModelEndpoint) bool {

@@ -39,6 +39,12 @@ const (
 	EventDrifted       = "ReplicaDrifted"
 	EventScheduled     = "ReplicasScheduled"
 	EventFailedPlacing = "FailedScheduling"
+	// EventRolledBack is a replacement that did not serve and is taken back.
+	EventRolledBack = "ReplacementRolledBack"
+	// EventTrafficGraceOver is a replica that is deleted although a route still names it.
+	EventTrafficGraceOver = "TrafficGracePeriodOver"
+	// EventInvalidTolerationSeconds is an annotation that cannot be read.
+	EventInvalidTolerationSeconds = "InvalidTolerationSeconds"
 )
 
 func (s *state) event(warning bool, reason, message string) {
@@ -57,11 +63,16 @@ func (s *state) tell(u *unit, move *evenkeel.Move) {
 		s.tellLeaving(u)
 	}
 	arrived := move != nil && move.Step == evenkeel.StepServing && !u.leaving()
-	if written := u.placement.Status.Move; arrived && (written == nil || written.Step != evenkeel.StepServing) {
-		s.event(false, EventMoved, fmt.Sprintf("replica %s serves on %s, moved from %s: %s", u.name, move.To, move.From, move.Cause))
+	if arrived && !arrivedBefore(u) && vacated(u.slot.before(u)) {
+		s.tellMoved(u, move)
 	}
-	if next := u.slot.successor(u); u.over && (next == nil || next.unplaceable()) {
-		s.eventBoth(u, true, EventUnplaceable, fmt.Sprintf("replica %s %s", u.name, movedMessage(u)))
+	next := u.slot.successor(u)
+	switch {
+	case !u.over || u.cause.reason == evenkeel.CauseNotServing:
+	case next == nil || next.unplaceable():
+		s.eventBoth(u, true, EventUnplaceable, fmt.Sprintf("replica %s %s", u.name, s.movedMessage(u)))
+	case next.serves && arrivedBefore(next):
+		s.tellMoved(next, next.placement.Status.Move)
 	}
 	if u.nameTaken && u.rejected() == nil {
 		s.eventBoth(u, true, EventRejected, fmt.Sprintf("the name %s of the replica for %s/%d belongs to a ModelReplica that is not the deployment's; trying another",
@@ -69,11 +80,33 @@ func (s *state) tell(u *unit, move *evenkeel.Move) {
 	}
 }
 
+// arrivedBefore tells whether an earlier pass has written down that the replica serves.
+func arrivedBefore(u *unit) bool {
+	return u.placement.Status.Move != nil && u.placement.Status.Move.Step == evenkeel.StepServing
+}
+
+// vacated tells that none of the units has a replica any more.
+func vacated(units []*unit) bool {
+	return !slices.ContainsFunc(units, func(u *unit) bool { return u.alive() })
+}
+
+// tellMoved reports the end of a move: the replacement serves, and what it replaces is going or gone.
+func (s *state) tellMoved(u *unit, move *evenkeel.Move) {
+	by := ""
+	if move.Actor != "" {
+		by = " (asked for by " + move.Actor + ")"
+	}
+	s.event(false, EventMoved, fmt.Sprintf("replica %s serves on %s, moved from %s: %s%s", u.name, move.To, move.From, move.Cause, by))
+}
+
 // tellLeaving says once for all replicas that leave a cluster for one cause.
 func (s *state) tellLeaving(u *unit) {
 	switch u.cause.reason {
 	case evenkeel.CauseScaleDown:
 		s.event(false, EventScaledDown, fmt.Sprintf("deleting replica %s on %s: %s", u.name, u.clusterName(), u.cause.message))
+	case evenkeel.CauseNotServing:
+		s.eventBoth(u, true, EventRolledBack, fmt.Sprintf("replica %s is taken back: %s. What it was to replace serves on; the next try is in about %s",
+			u.name, u.cause.message, s.Settings.RollbackBackoff))
 	case evenkeel.CauseReplicaDeleted:
 		s.event(true, EventDeleted, u.cause.message)
 	default:

@@ -28,8 +28,8 @@ import (
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 )
 
-// tidy ends the placements of a slot that have nothing left to do: those whose replica is gone, those that were to
-// replace one that may stay after all, and those whose cluster was lost before their replica was made.
+// tidy ends the placements of a slot that have nothing left to do: those whose replica is gone, those that are not needed
+// because another one stays, and those whose cluster was lost before their replica was made.
 func (s *state) tidy(sl *slot) {
 	keeper := sl.keeper()
 	for _, u := range sl.units {
@@ -39,7 +39,7 @@ func (s *state) tidy(sl *slot) {
 			s.endGone(sl, u)
 		case sl.victim && (u.pending() || u.uncreated()):
 			s.remove(u, "fewer replicas are wanted")
-		case keeper != nil && u != keeper && slices.Contains(sl.after(keeper), u):
+		case keeper != nil && u != keeper && (u.staying() || slices.Contains(sl.after(keeper), u)):
 			s.retract(u)
 		case u.uncreated() && !u.staying() && sl.successor(u) != nil:
 			s.remove(u, "its place was lost before its replica was made")
@@ -50,7 +50,7 @@ func (s *state) tidy(sl *slot) {
 // endGone ends a placement whose replica is gone. One that is to be replaced waits for its replacement to exist, so that
 // the slot is never empty in between.
 func (s *state) endGone(sl *slot, u *unit) {
-	replaced := sl.victim || sl.successor(u) != nil || u.cause.reason == evenkeel.CauseScaleDown
+	replaced := sl.victim || sl.successor(u) != nil || u.cause.reason == evenkeel.CauseScaleDown || sl.holder() != nil || sl.keeper() != nil
 	if !replaced && s.mayPlace() {
 		return
 	}
@@ -61,10 +61,11 @@ func (s *state) endGone(sl *slot, u *unit) {
 	u.over = true
 }
 
-// retract takes back a replacement that is not needed any more.
+// retract takes back what is not needed any more because another unit of the slot stays.
 func (s *state) retract(u *unit) {
 	if u.alive() {
-		s.scaleDown(u)
+		u.redundant = true
+		u.cause = &cause{reason: evenkeel.CauseScaleDown, message: "another replica stands for it", settled: true}
 		return
 	}
 	if u.pending() || u.uncreated() || u.nameTaken {
@@ -84,20 +85,6 @@ func absent(u *unit) string {
 		return ""
 	}
 	return u.name
-}
-
-// withdraw deletes a replica, its endpoint first.
-func (s *state) withdraw(u *unit) {
-	u.step = evenkeel.StepDeleting
-	u.waitingFor = fmt.Sprintf("the ModelReplica %q to be gone", u.name)
-	if !u.committed() || u.deleting {
-		return
-	}
-	u.deleting = true
-	if e := s.endpoint(u.name); e != nil {
-		s.act(DeleteEndpoint{Endpoint: e})
-	}
-	s.act(DeleteReplica{Replica: u.replica, Cause: u.cause.reason})
 }
 
 // dropSurplus deletes a replica that no placement can stand for: one at a time, when every wanted replica has a placement
@@ -121,7 +108,7 @@ func (s *state) trimHistory() {
 	})
 	for i, p := range finished {
 		expiry := finishedAt(p).Add(s.Settings.HistoryTTL)
-		if i < s.Settings.HistoryLimit && s.Now.Before(expiry) {
+		if i < s.Settings.HistoryLimit && s.Now.Before(expiry) || s.remembered(p) {
 			s.wake(expiry)
 			continue
 		}

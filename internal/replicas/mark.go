@@ -17,8 +17,10 @@ limitations under the License.
 package replicas
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -26,14 +28,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
+	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 )
 
 // ownConditions are the types of a placement's conditions that the manager writes. Scheduled is the scheduler's.
 var ownConditions = []string{
 	evenkeel.ConditionReady,
+	evenkeel.ConditionServing,
 	evenkeel.ConditionDisruptionTarget,
+	evenkeel.ConditionTrafficWithdrawn,
 	evenkeel.ConditionReplicaRejected,
 	evenkeel.ConditionMoved,
+}
+
+// isOwn tells whether the manager writes conditions of that type.
+func isOwn(conditionType string) bool {
+	return slices.Contains(ownConditions, conditionType) || strings.HasPrefix(conditionType, evenkeel.ConditionTaintSeenPrefix)
 }
 
 // mark writes down on each assigned placement how it stands and, above all, that it must leave: what is deleted in a
@@ -70,12 +80,19 @@ func marked(u *unit, conditions []metav1.Condition, move *evenkeel.Move) bool {
 // OwnConditions gives the conditions of a placement that the manager writes, in a fixed order.
 func OwnConditions(p *evenkeel.ReplicaPlacement) []metav1.Condition {
 	var own []metav1.Condition
-	for _, t := range ownConditions {
-		if c := meta.FindStatusCondition(p.Status.Conditions, t); c != nil {
-			own = append(own, *c)
+	for _, c := range p.Status.Conditions {
+		if isOwn(c.Type) {
+			own = append(own, c)
 		}
 	}
+	sortConditions(own)
 	return own
+}
+
+func sortConditions(conditions []metav1.Condition) {
+	slices.SortFunc(conditions, func(a, b metav1.Condition) int {
+		return cmp.Or(cmp.Compare(slices.Index(ownConditions, a.Type), slices.Index(ownConditions, b.Type)), cmp.Compare(a.Type, b.Type))
+	})
 }
 
 func (s *state) conditionsOf(u *unit) []metav1.Condition {
@@ -86,6 +103,15 @@ func (s *state) conditionsOf(u *unit) []metav1.Condition {
 	if status, reason, message := s.readiness(u); reason != "" {
 		add(evenkeel.ConditionReady, status, reason, message)
 	}
+	if status, reason := s.serving(u); reason != "" {
+		add(evenkeel.ConditionServing, status, reason, "")
+	}
+	if u.withdrawn != nil {
+		conditions = append(conditions, *u.withdrawn)
+	} else if c := u.condition(evenkeel.ConditionTrafficWithdrawn); c != nil && (u.deleting || !u.alive()) {
+		conditions = append(conditions, *c)
+	}
+	conditions = append(conditions, u.taintsSeen...)
 	if c := u.cause; c != nil {
 		status := metav1.ConditionUnknown
 		if c.settled {
@@ -100,9 +126,29 @@ func (s *state) conditionsOf(u *unit) []metav1.Condition {
 		add(evenkeel.ConditionReplicaRejected, c.Status, c.Reason, c.Message)
 	}
 	if u.over {
-		add(evenkeel.ConditionMoved, metav1.ConditionTrue, u.cause.reason, movedMessage(u))
+		add(evenkeel.ConditionMoved, metav1.ConditionTrue, u.cause.reason, s.movedMessage(u))
 	}
+	sortConditions(conditions)
 	return conditions
+}
+
+// serving says what the condition Serving should; nothing on a hub without routes. Of a replica from which requests are
+// being kept, or that is on its way out, it stays as it was.
+func (s *state) serving(u *unit) (status metav1.ConditionStatus, reason string) {
+	written := u.condition(evenkeel.ConditionServing)
+	switch {
+	case s.Traffic == nil:
+		return "", ""
+	case u.alive() && u.withdrawn == nil && !u.deleting:
+		if reason := s.servingReason(u); reason != evenkeel.ReasonNotRouted {
+			return metav1.ConditionTrue, reason
+		}
+		return metav1.ConditionFalse, evenkeel.ReasonNotRouted
+	case written != nil:
+		return written.Status, written.Reason
+	default:
+		return "", ""
+	}
 }
 
 // readiness says what the condition Ready should. Of a replica on its way out it stays as it was, to save a write, until
@@ -110,6 +156,8 @@ func (s *state) conditionsOf(u *unit) []metav1.Condition {
 func (s *state) readiness(u *unit) (status metav1.ConditionStatus, reason, message string) {
 	written := u.condition(evenkeel.ConditionReady)
 	switch {
+	case u.ready() && s.almostServing(u):
+		return written.Status, written.Reason, written.Message
 	case u.ready():
 		return metav1.ConditionTrue, evenkeel.ReasonReplicaReady, ""
 	case u.alive():
@@ -125,16 +173,34 @@ func (s *state) readiness(u *unit) (status metav1.ConditionStatus, reason, messa
 	}
 }
 
-func movedMessage(u *unit) string {
-	from := u.clusterName()
+// almostServing tells whether a replica has just become ready and no route names it yet: both are then written at once.
+func (s *state) almostServing(u *unit) bool {
+	written := u.condition(evenkeel.ConditionReady)
+	ready := meta.FindStatusCondition(u.replica.Status.Conditions, modelplane.ConditionReady)
+	if s.Traffic == nil || u.serves || written == nil || written.Status == metav1.ConditionTrue || ready == nil {
+		return false
+	}
+	due := ready.LastTransitionTime.Add(stepLinger)
+	s.wake(due)
+	return s.Now.Before(due)
+}
+
+// movedMessage says how a placement has ended, and in how long since it was known that its replica must leave.
+func (s *state) movedMessage(u *unit) string {
+	from, within := u.clusterName(), ""
+	if c := u.condition(evenkeel.ConditionDisruptionTarget); c != nil && c.Status == metav1.ConditionTrue {
+		within = fmt.Sprintf(" within %s", s.Now.Sub(c.LastTransitionTime.Time).Round(time.Second))
+	}
 	next := u.slot.successor(u)
 	switch {
+	case u.cause.reason == evenkeel.CauseNotServing:
+		return fmt.Sprintf("taken back from %s: %s", from, u.cause.message)
 	case next != nil && next.assigned():
-		return fmt.Sprintf("moved from %s to %s", from, next.clusterName())
+		return fmt.Sprintf("moved from %s to %s%s", from, next.clusterName(), within)
 	case next != nil && next.unplaceable():
-		return fmt.Sprintf("left %s with nowhere to go: %s", from, next.condition(evenkeel.ConditionScheduled).Message)
+		return fmt.Sprintf("left %s%s with nowhere to go: %s", from, within, next.condition(evenkeel.ConditionScheduled).Message)
 	default:
-		return fmt.Sprintf("left %s", from)
+		return fmt.Sprintf("left %s%s", from, within)
 	}
 }
 
@@ -150,17 +216,22 @@ func (s *state) moveOf(u *unit) *evenkeel.Move {
 		return nil
 	}
 	if u.step == "" && u.terminating() {
-		u.step, u.waitingFor = evenkeel.StepDeleting, fmt.Sprintf("the ModelReplica %q to be gone", u.name)
+		u.progress(evenkeel.StepDeleting, evenkeel.LeavingMoving, fmt.Sprintf("the ModelReplica %q to be gone", u.name))
 	}
-	m := &evenkeel.Move{From: u.clusterName(), Cause: u.cause.reason, Step: u.step, WaitingFor: u.waitingFor}
+	m := &evenkeel.Move{
+		From: u.clusterName(), Cause: u.cause.reason, Actor: s.actorOf(u), Step: u.step, Reason: u.reason, WaitingFor: Bounded(u.waitingFor),
+	}
 	next := u.slot.successor(u)
 	if next != nil {
 		m.To = next.clusterName()
 	}
 	written := u.placement.Status.Move
+	if written != nil && m.Actor == "" && written.Cause == m.Cause {
+		m.Actor = written.Actor // the taint, or the cluster, may be gone by now
+	}
 	switch {
 	case u.over:
-		m.Step, m.WaitingFor = evenkeel.StepMoved, ""
+		m.Step, m.Reason, m.WaitingFor = evenkeel.StepMoved, "", ""
 	case written != nil && written.From == m.From && s.passing(u, next):
 		return written
 	}
@@ -175,6 +246,8 @@ func (s *state) passing(u, next *unit) bool {
 		began = next.placement.CreationTimestamp.Time
 	case u.step == evenkeel.StepDeleting && u.terminating():
 		began = u.replica.DeletionTimestamp.Time
+	case u.step == evenkeel.StepLoading && next != nil && next.condition(evenkeel.ConditionScheduled) != nil:
+		began = next.condition(evenkeel.ConditionScheduled).LastTransitionTime.Time
 	default:
 		return u.step == evenkeel.StepPlacing || u.step == evenkeel.StepDeleting
 	}
@@ -194,16 +267,22 @@ func (s *state) arrivalOf(u *unit) *evenkeel.Move {
 		if c := meta.FindStatusCondition(origin.Status.Conditions, evenkeel.ConditionDisruptionTarget); c != nil {
 			m.Cause = c.Reason
 		}
+		if origin.Status.Move != nil {
+			m.Actor = origin.Status.Move.Actor
+		}
+		if written != nil && written.Cause == m.Cause {
+			m.Actor = cmp.Or(written.Actor, m.Actor)
+		}
 	} else if written != nil && written.To == m.To {
-		m.From, m.Cause = written.From, written.Cause
+		m.From, m.Cause, m.Actor = written.From, written.Cause, written.Actor
 	} else {
 		return nil
 	}
-	if u.ready() || written != nil && written.Step == evenkeel.StepServing {
+	if u.serves || written != nil && written.Step == evenkeel.StepServing {
 		m.Step = evenkeel.StepServing
 		return m
 	}
-	m.Step, m.WaitingFor = evenkeel.StepLoading, fmt.Sprintf("the ModelReplica %q to be ready", u.name)
+	m.Step, m.WaitingFor = evenkeel.StepLoading, fmt.Sprintf("the ModelReplica %q to serve", u.name)
 	return m
 }
 

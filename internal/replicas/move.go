@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 )
@@ -28,16 +29,19 @@ const waitingForResume = "moves to be resumed"
 
 // move brings every replica that must leave one step further, and tells whether nothing is in motion.
 func (s *state) move() (idle bool) {
+	s.turns = newTurns(s.Fleet)
+	for _, sl := range s.slots {
+		if s.inMotion(sl) && !s.excused(sl) {
+			s.turns.take(sl.last().clusterName())
+		}
+	}
 	unavailable := 0
 	var voluntary []*slot
 	for _, sl := range s.slots {
-		if keeper := sl.keeper(); keeper != nil {
-			s.withdrawAll(sl.after(keeper))
-		}
+		s.withdrawOthers(sl)
 		switch holder := sl.holder(); {
 		case sl.victim || sl.vacated():
-			s.withdrawAll(sl.units)
-		case holder == nil || !holder.ready():
+		case holder == nil || !holder.serves:
 			s.moveIdle(sl, holder)
 			if !sl.serving() && !s.excused(sl) {
 				unavailable++
@@ -46,13 +50,21 @@ func (s *state) move() (idle bool) {
 			voluntary = append(voluntary, sl)
 		}
 	}
-	return s.moveServing(voluntary, s.Policy.MaxUnavailable-unavailable) && unavailable == 0
+	idle = s.moveServing(voluntary, s.Policy.AtOnce()-unavailable) && unavailable == 0
+	s.result.Moving, s.result.Loading = s.turns.moving, s.turns.loading
+	return idle
 }
 
-// withdrawAll deletes the replicas that nothing depends on any more.
-func (s *state) withdrawAll(units []*unit) {
-	for _, u := range units {
-		if u.alive() && u.leaving() {
+// withdrawOthers deletes the replicas of a slot that nothing depends on: all of one that is not wanted; those that are not
+// needed because another may stay; and replacements that must go themselves while what they were to replace is there.
+func (s *state) withdrawOthers(sl *slot) {
+	holder := sl.holder()
+	for _, u := range sl.units {
+		switch {
+		case !u.alive() || !u.leaving():
+		case sl.victim || sl.vacated() || u.redundant:
+			s.withdraw(u)
+		case u != holder && (!s.Policy.Paused || u.withdrawing()):
 			s.withdraw(u)
 		}
 	}
@@ -60,28 +72,24 @@ func (s *state) withdrawAll(units []*unit) {
 
 // moveIdle moves what serves nobody: it costs nothing, so it needs no budget.
 func (s *state) moveIdle(sl *slot, holder *unit) {
-	if s.Policy.Paused {
-		if holder != nil {
-			holder.step, holder.waitingFor = evenkeel.StepWaiting, waitingForResume
+	if holder == nil {
+		if sl.keeper() == nil {
+			s.replace(sl)
 		}
 		return
 	}
-	if sl.keeper() == nil {
-		s.replace(sl)
-	}
-	if holder == nil {
-		return
-	}
-	switch next := sl.successor(holder); {
-	case next == nil:
-		s.await(sl, holder)
-		if !s.mayPlace() {
+	next := sl.successor(holder)
+	switch {
+	case s.Policy.Paused && !holder.withdrawing():
+		holder.progress(evenkeel.StepWaiting, evenkeel.LeavingPaused, waitingForResume)
+	case s.backingOff(sl, holder):
+	case s.nowhereToGo(next):
+		holder.progress(evenkeel.StepUnplaceable, evenkeel.LeavingUnplaceable, s.explainStuck(next))
+		if !s.Policy.holds() {
 			s.withdraw(holder)
 		}
-	case next.awaitsVerdict() || !next.pending() && !next.staying():
-		s.await(sl, holder)
 	default:
-		s.withdraw(holder)
+		s.moveOn(sl, holder, next)
 	}
 }
 
@@ -96,25 +104,28 @@ func (s *state) moveServing(slots []*slot, budget int) (idle bool) {
 		next := sl.successor(holder)
 		switch {
 		case s.Policy.Paused:
-			holder.step, holder.waitingFor = evenkeel.StepWaiting, waitingForResume
-		case nowhereToGo(s, next):
+			holder.progress(evenkeel.StepWaiting, evenkeel.LeavingPaused, waitingForResume)
+		case s.backingOff(sl, holder):
+		case s.nowhereToGo(next):
 			stuck = append(stuck, sl)
-			holder.step, holder.waitingFor = evenkeel.StepUnplaceable, s.explainStuck(next)
+			holder.progress(evenkeel.StepUnplaceable, evenkeel.LeavingUnplaceable, s.explainStuck(next))
+		case next != nil && next.staying() && next.serves:
+			s.withdraw(holder)
 		case budget <= 0:
-			holder.step, holder.waitingFor = evenkeel.StepWaiting, "other replicas of the deployment to serve"
+			holder.progress(evenkeel.StepWaiting, evenkeel.LeavingBudget, s.explainBudget())
 		default:
 			budget--
 			s.moveOn(sl, holder, next)
 		}
 	}
-	inMotion := len(stuck) < len(slots) || budget < s.Policy.MaxUnavailable
-	if len(stuck) > 0 && !inMotion && s.Policy.WhenUnplaceable == evenkeel.WhenUnplaceableEvict {
+	moving := len(stuck) < len(slots) || budget < s.Policy.AtOnce()
+	if len(stuck) > 0 && !moving && !s.Policy.holds() && s.Policy.AtOnce() > 0 {
 		s.withdraw(stuck[0].holder())
 	}
 	return len(slots) == 0
 }
 
-func nowhereToGo(s *state, next *unit) bool {
+func (s *state) nowhereToGo(next *unit) bool {
 	if next == nil {
 		return !s.mayPlace()
 	}
@@ -136,30 +147,74 @@ func bySeniority(a, b *slot) int {
 func progress(sl *slot, holder *unit) int {
 	switch next := sl.successor(holder); {
 	case next == nil:
-		return 2
-	case next.staying():
+		return 3
+	case next.staying() && next.alive():
 		return 0
-	default:
+	case next.staying():
 		return 1
+	default:
+		return 2
 	}
 }
 
-// moveOn takes the next step of a move that has its turn.
+// moveOn takes the next step of a move that has its turn: a replacement is asked for, then it gets its place.
 func (s *state) moveOn(sl *slot, holder, next *unit) {
-	if next != nil && next.staying() {
-		s.withdraw(holder)
-		return
+	switch {
+	case next != nil && next.staying():
+		s.proceed(sl, holder, next)
+	case next == nil && s.turns.mayMove() != "":
+		holder.progress(evenkeel.StepWaiting, evenkeel.LeavingBudget, s.turns.mayMove())
+	default:
+		s.replace(sl)
+		s.await(sl, holder)
 	}
-	s.replace(sl)
-	s.await(sl, holder)
+}
+
+// proceed goes on with a move whose replacement has a place: MakeBeforeBreak lets it serve first, Recreate begins with
+// the old replica.
+func (s *state) proceed(sl *slot, holder, next *unit) {
+	switch {
+	case next.serves:
+		s.withdraw(holder)
+	case !s.begin(sl, holder, next):
+	case s.Policy.Strategy == evenkeel.StrategyMakeBeforeBreak:
+		next.permitted = true
+		holder.progress(evenkeel.StepLoading, evenkeel.LeavingMoving, fmt.Sprintf("its replacement %q to serve on %s", next.name, next.clusterName()))
+	default:
+		s.withdraw(holder)
+	}
+}
+
+// begin tells whether the fleet's limits let a move go on. One that has begun goes on.
+func (s *state) begin(sl *slot, holder, next *unit) bool {
+	if s.inMotion(sl) {
+		return true
+	}
+	for _, why := range []string{s.turns.mayMove(), s.turns.mayLoad(next.clusterName())} {
+		if why != "" {
+			holder.progress(evenkeel.StepWaiting, evenkeel.LeavingBudget, why)
+			return false
+		}
+	}
+	s.turns.take(next.clusterName())
+	return true
+}
+
+// inMotion tells whether a slot's replacement loads, or is about to because what it replaces is on its way out.
+func (s *state) inMotion(sl *slot) bool {
+	last := sl.last()
+	if last.placement.Spec.Replaces == "" || !last.staying() || sl.victim || last.serves {
+		return false
+	}
+	return last.alive() || !slices.ContainsFunc(sl.before(last), func(u *unit) bool { return u.alive() && !u.withdrawing() })
 }
 
 func (s *state) await(sl *slot, holder *unit) {
-	holder.step = evenkeel.StepPlacing
-	holder.waitingFor = fmt.Sprintf("the scheduler %q to place its replacement", s.SchedulerName)
 	if next := sl.successor(holder); next != nil && next.unplaceable() {
-		holder.step, holder.waitingFor = evenkeel.StepUnplaceable, s.explainStuck(next)
+		holder.progress(evenkeel.StepUnplaceable, evenkeel.LeavingUnplaceable, s.explainStuck(next))
+		return
 	}
+	holder.progress(evenkeel.StepPlacing, evenkeel.LeavingMoving, fmt.Sprintf("the scheduler %q to place its replacement", s.SchedulerName))
 }
 
 func (s *state) explainStuck(next *unit) string {
@@ -167,6 +222,14 @@ func (s *state) explainStuck(next *unit) string {
 		return "nothing can be placed now"
 	}
 	return "a destination: " + next.condition(evenkeel.ConditionScheduled).Message
+}
+
+func (s *state) explainBudget() string {
+	source := ""
+	if len(s.Policy.Names) > 0 {
+		source = ", DisruptionPolicy " + strings.Join(s.Policy.Names, ", ")
+	}
+	return fmt.Sprintf("other replicas of the deployment to serve: at most %d of %d may be on the move%s", s.Policy.AtOnce(), s.Deployment.Spec.Replicas, source)
 }
 
 // replace creates the next attempt of a slot whose newest one cannot stay. It is free to do so once the newest cannot
@@ -178,9 +241,15 @@ func (s *state) replace(sl *slot) {
 	}
 	next := s.newPlacement(sl)
 	next.Spec.Replaces = replaced(sl)
+	next.Spec.Surge = s.surges(sl)
 	next.Spec.ExcludedClusters = s.exclusions(sl, nil)
 	s.excludeRejected(sl, next)
 	s.act(CreatePlacement{Placement: next})
+}
+
+// surges tells whether a slot's replacement is to serve before what it replaces goes, so that it needs its own nodes.
+func (s *state) surges(sl *slot) bool {
+	return s.Policy.Strategy == evenkeel.StrategyMakeBeforeBreak && sl.holder() != nil
 }
 
 // lost tells whether an attempt is in need of a next one.
@@ -196,8 +265,12 @@ func (s *state) lost(u *unit) bool {
 	return !u.staying()
 }
 
-// replaced names the placement whose nodes the next attempt may count as free: the newest that has a replica.
+// replaced names the placement that the next attempt takes over from: the one that must leave, or else the newest that has
+// a replica.
 func replaced(sl *slot) string {
+	if holder := sl.holder(); holder != nil && !slices.ContainsFunc(sl.after(holder), func(u *unit) bool { return u.replica != nil }) {
+		return holder.placement.Name
+	}
 	for _, u := range slices.Backward(sl.units) {
 		if u.replica != nil || u.gone() {
 			return u.placement.Name

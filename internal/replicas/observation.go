@@ -84,6 +84,10 @@ type Observation struct {
 	Matcher *placement.Matcher
 	// Policy that moves keep to.
 	Policy Policy
+	// Traffic is what is known of the ways to the replicas, nil on a hub without ModelServices or HTTPRoutes.
+	Traffic *Traffic
+	// Fleet is what the rest of the fleet leaves to this deployment.
+	Fleet Fleet
 	// Settings of the manager.
 	Settings Settings
 	// Now is the time at which the rest was observed.
@@ -104,6 +108,13 @@ type Settings struct {
 	RejectionBackoff time.Duration
 	// RejectionRetry bounds that pause, and is when clusters excluded for a refusal are tried again.
 	RejectionRetry time.Duration
+	// RollbackBackoff is the pause after a first replacement that did not serve and was taken back; it doubles with each
+	// further one.
+	RollbackBackoff time.Duration
+	// RollbackRetry bounds that pause.
+	RollbackRetry time.Duration
+	// DegradedAfter is how long a cluster may not be ready before replicas leave it; zero means for ever.
+	DegradedAfter time.Duration
 }
 
 // DefaultSettings are those of a manager that is not configured.
@@ -115,5 +126,7 @@ func DefaultSettings() Settings {
 		VerdictTimeout:   time.Minute,
 		RejectionBackoff: 10 * time.Second,
 		RejectionRetry:   5 * time.Minute,
+		RollbackBackoff:  time.Minute,
+		RollbackRetry:    30 * time.Minute,
 	}
 }

@@ -72,6 +72,12 @@ func (p Policy) AtOnce() int {
 	return p.MaxUnavailable
 }
 
+// holds tells whether a replica that serves, or may serve again, is never deleted for want of a destination. What is made
+// before it breaks never is.
+func (p Policy) holds() bool {
+	return p.WhenUnplaceable == evenkeel.WhenUnplaceableHold || p.Strategy == evenkeel.StrategyMakeBeforeBreak
+}
+
 // NeverMoves tells whether a replica that serves can never be moved under this policy.
 func (p Policy) NeverMoves() bool { return p.Paused || p.AtOnce() <= 0 }
 

@@ -68,6 +68,10 @@ var clusterNames = []string{"east", "north", "west"}
 
 func newRandomSim(t *rapid.T) *randomSim {
 	s := &randomSim{sim: newSim(int32(rapid.IntRange(1, 4).Draw(t, "replicas"))), nodes: map[string]int64{}}
+	s.editPolicy(t)
+	if rapid.Bool().Draw(t, "routes") {
+		s.withRoutes()
+	}
 	for _, name := range clusterNames {
 		s.nodes[name] = int64(rapid.IntRange(0, 3).Draw(t, "nodes of "+name))
 		s.addCluster(name)
@@ -83,7 +87,9 @@ func (s *randomSim) addCluster(name string) {
 }
 
 func (s *randomSim) step(t *rapid.T) {
-	switch rapid.IntRange(0, 17).Draw(t, "what") {
+	switch rapid.IntRange(0, 18).Draw(t, "what") {
+	case 18:
+		s.editPolicy(t)
 	case 0, 17:
 		s.refresh()
 		s.reconcile(-1)
@@ -165,6 +171,14 @@ func (s *randomSim) deleteSomePlacement(t *rapid.T) {
 	}
 }
 
+func (s *randomSim) editPolicy(t *rapid.T) {
+	s.policy.Strategy = rapid.SampledFrom([]evenkeel.DisruptionStrategy{evenkeel.StrategyRecreate, evenkeel.StrategyMakeBeforeBreak}).Draw(t, "strategy")
+	s.policy.WhenUnplaceable = rapid.SampledFrom([]evenkeel.UnplaceablePolicy{evenkeel.WhenUnplaceableEvict, evenkeel.WhenUnplaceableHold}).Draw(t, "whenUnplaceable")
+	s.policy.MaxUnavailable = rapid.IntRange(0, 3).Draw(t, "maxUnavailable")
+	s.policy.Paused = rapid.IntRange(0, 9).Draw(t, "paused") == 0
+	s.surged = s.surged || s.policy.Strategy == evenkeel.StrategyMakeBeforeBreak
+}
+
 // calmDown ends the troubles that would keep the fleet from coming to rest.
 func (s *randomSim) calmDown() {
 	for name, c := range s.clusters {
@@ -172,39 +186,51 @@ func (s *randomSim) calmDown() {
 		c.Status.Conditions[0].Status = "True"
 		s.clusters[name] = c
 	}
+	s.policy.Paused = false
+	s.policy.MaxUnavailable = max(s.policy.MaxUnavailable, 1)
 	s.refresh()
 }
 
 func (s *randomSim) checkEnd(t *rapid.T) {
 	wanted := int(s.deployment.Spec.Replicas)
 	alive := s.placed()
-	require.LessOrEqual(t, len(alive), wanted, "replicas %v", alive)
-	waiting := 0
+	slots, waiting := map[int32]bool{}, map[int32]bool{}
 	for _, p := range s.placements {
 		if finished(p) {
 			continue
 		}
+		slots[p.Spec.Slot] = true
 		if p.Status.Assignment == nil {
-			waiting++
+			waiting[p.Spec.Slot] = true
 			for _, c := range s.clusters {
 				require.Nil(t, s.fits(p, c), "placement %s waits, and %s has room", p.Name, c.Name)
 			}
 		}
 	}
-	require.Equal(t, wanted, len(alive)+waiting, "replicas %v and %d waiting", alive, waiting)
+	require.Len(t, slots, wanted)
+	require.LessOrEqual(t, len(alive), wanted, "replicas %v", alive)
+	require.GreaterOrEqual(t, len(alive)+len(waiting), wanted, "replicas %v and %d waiting", alive, waiting)
 	require.Equal(t, int32(len(alive)), s.deployment.Status.Replicas.Ready)
 	if len(s.clusters) == 0 {
 		return // what runs is kept, and nobody knows where it is reached
 	}
 	for name, r := range s.replicas {
 		c := s.clusters[r.Spec.ClusterName]
-		require.NotNil(t, c, "replica %s is on a cluster that does not exist", name)
+		held := s.policy.holds() && waiting[*s.slotOf(name)]
+		if c == nil {
+			require.True(t, held, "replica %s is on a cluster that does not exist", name)
+			continue
+		}
 		tolerations := s.deployment.Spec.Template.Spec.Tolerations
-		require.Empty(t, placement.Untolerated(tolerations, c.Spec.Taints, modelplane.TaintEffectNoExecute), "replica %s is on a cluster it must leave", name)
+		evicted := len(placement.Untolerated(tolerations, c.Spec.Taints, modelplane.TaintEffectNoExecute)) > 0
+		require.False(t, evicted && !held, "replica %s is on a cluster it must leave", name)
 		require.NotNil(t, s.endpoints[name], "replica %s has no endpoint", name)
-		require.Equal(t, s.deployment.Spec.Template.Spec.Engines[0].Name, r.Spec.Engines[0].Name)
+		require.True(t, held || s.deployment.Spec.Template.Spec.Engines[0].Name == r.Spec.Engines[0].Name, "replica %s is not what the template asks for", name)
 	}
-	require.Len(t, s.endpoints, len(s.replicas))
+	require.LessOrEqual(t, len(s.endpoints), len(s.replicas))
+	if !s.policy.holds() {
+		require.Equal(t, wanted, len(alive)+len(waiting), "replicas %v and %d waiting", alive, waiting)
+	}
 }
 
 // TestOrderDoesNotMatter shuffles all lists of an observation.

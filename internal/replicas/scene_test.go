@@ -98,7 +98,7 @@ func (s *scene) fillInMessages() {
 		}
 		if u.leaving() && c != nil && c.Status == metav1.ConditionTrue && c.Reason != evenkeel.CauseScaleDown && u.replica != nil {
 			u.placement.Status.Move = &evenkeel.Move{
-				From: u.clusterName(), Cause: c.Reason, Step: evenkeel.StepWaiting, WaitingFor: "other replicas of the deployment to serve",
+				From: u.clusterName(), Cause: c.Reason, Step: evenkeel.StepWaiting, Reason: evenkeel.LeavingBudget, WaitingFor: state.explainBudget(),
 			}
 		}
 	}

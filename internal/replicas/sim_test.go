@@ -60,12 +60,19 @@ type sim struct {
 	created map[string]int
 	// open are the moves begun for something that served, by slot, with the time they began.
 	open map[int32]time.Time
+	// services that select endpoints, nil for a hub without routes; and the backends that their routes name.
+	services []*modelplane.ModelService
+	backends map[types.NamespacedName]bool
+	// withdrawnAt is when requests began to be kept off a replica.
+	withdrawnAt map[types.UID]time.Time
 	// broken is the first rule that did not hold.
 	broken error
 	// deletions of replicas by this controller, in words.
 	deletions []string
 	// trace of all that was done, in words.
 	trace []string
+	// surged tells that a slot may have two replicas: the strategy is, or was, MakeBeforeBreak.
+	surged bool
 	// poolsChanged tells that nodes were taken away, so that more can be charged than there are.
 	poolsChanged bool
 }
@@ -87,6 +94,8 @@ func newSim(wanted int32, clusters ...*modelplane.InferenceCluster) *sim {
 		started: map[types.UID]time.Time{},
 		created: map[string]int{},
 		open:    map[int32]time.Time{},
+
+		withdrawnAt: map[types.UID]time.Time{},
 	}
 	for _, c := range clusters {
 		s.clusters[c.Name] = c
@@ -132,6 +141,7 @@ func (s *sim) observation() Observation {
 		CacheState:    s.caches,
 		Matcher:       s.matcher,
 		Policy:        s.policy,
+		Traffic:       s.traffic(),
 		Settings:      DefaultSettings(),
 		Now:           s.now,
 	}
@@ -216,9 +226,9 @@ func (s *sim) apply(action Action) error {
 	case DeleteReplica:
 		return s.deleteReplica(a)
 	case ApplyEndpoint:
-		e := a.Endpoint.DeepCopy()
-		e.UID = types.UID(s.next())
-		s.endpoints[e.Name] = e
+		s.applyEndpoint(a.Endpoint.DeepCopy())
+	case HurryService:
+		s.hurry(a)
 	case DeleteEndpoint:
 		if old := s.endpoints[a.Endpoint.Name]; old != nil && old.UID == a.Endpoint.UID {
 			delete(s.endpoints, old.Name)
@@ -256,7 +266,7 @@ func (s *sim) setPlacementStatus(a SetPlacementStatus) error {
 	}
 	p := old.DeepCopy()
 	p.Status.Move = a.Move
-	p.Status.Conditions = slices.DeleteFunc(p.Status.Conditions, func(c metav1.Condition) bool { return slices.Contains(ownConditions, c.Type) })
+	p.Status.Conditions = slices.DeleteFunc(p.Status.Conditions, func(c metav1.Condition) bool { return isOwn(c.Type) })
 	p.Status.Conditions = append(p.Status.Conditions, a.Conditions...)
 	s.put(p)
 	return nil
@@ -288,13 +298,17 @@ func (s *sim) deleteReplica(a DeleteReplica) error {
 		return nil
 	}
 	s.deletions = append(s.deletions, a.String())
-	if slotOf := s.slotOf(old.Name); slotOf != nil && a.Cause != evenkeel.CauseScaleDown && isReady(old) {
-		s.settleOpen()
-		if len(s.open) >= s.policy.MaxUnavailable {
-			s.breaks("replica %s is deleted (%s) while the moves of slots %v are not over", old.Name, a.Cause, slices.Sorted(maps.Keys(s.open)))
+	if slotOf := s.slotOf(old.Name); slotOf != nil && a.Cause != evenkeel.CauseScaleDown && a.Cause != evenkeel.CauseNotServing {
+		s.checkTarget(*slotOf, old, a)
+		if s.reached(old) && !s.servedBy(*slotOf, old.Name) {
+			s.settleOpen()
+			if len(s.open) >= s.policy.MaxUnavailable {
+				s.breaks("replica %s is deleted (%s) while the moves of slots %v are not over", old.Name, a.Cause, slices.Sorted(maps.Keys(s.open)))
+			}
+			s.open[*slotOf] = s.now
 		}
-		s.open[*slotOf] = s.now
 	}
+	s.checkRoutes(old)
 	s.terminate(old)
 	return nil
 }
@@ -338,18 +352,21 @@ func (s *sim) compose(loading, terminating time.Duration) (moved bool) {
 		if !isReady(r) && s.now.Sub(s.started[r.UID]) >= loading {
 			q := r.DeepCopy()
 			q.ResourceVersion = s.next()
-			q.Status.Conditions = []metav1.Condition{{Type: modelplane.ConditionReady, Status: metav1.ConditionTrue, Reason: "Available"}}
+			q.Status.Conditions = []metav1.Condition{{
+				Type: modelplane.ConditionReady, Status: metav1.ConditionTrue, Reason: "Available", LastTransitionTime: metav1.NewTime(s.now),
+			}}
 			s.replicas[name] = q
 			moved = true
 		}
 	}
+	moved = s.composeTraffic() || moved
 	s.settleOpen()
 	return moved
 }
 
 // settle lets everything run, with an up-to-date cache, until nothing moves any more even if time passes.
 func (s *sim) settle() error {
-	const rounds = 400
+	const rounds = 600
 	quiet := 0
 	for range rounds {
 		s.refresh()
@@ -366,7 +383,7 @@ func (s *sim) settle() error {
 		}
 		// Long enough for every time-out but the history's.
 		s.now = s.now.Add(4 * time.Minute)
-		if quiet++; quiet == 5 {
+		if quiet++; quiet == 10 {
 			return nil
 		}
 	}

@@ -104,7 +104,7 @@ func (s *sim) assign(old *evenkeel.ReplicaPlacement, a evenkeel.Assignment, reas
 
 func (s *sim) fits(p *evenkeel.ReplicaPlacement, c *modelplane.InferenceCluster) *placement.Decision {
 	if !placement.Ready(c) || !placement.Routable(c) || slices.Contains(p.Spec.ExcludedClusters, c.Name) ||
-		len(placement.Untolerated(p.Spec.Tolerations, c.Spec.Taints)) > 0 || !placement.SelectorMatches(p.Spec.ClusterSelector, c.Labels) {
+		len(placement.Repelling(p.Spec.Tolerations, c.Spec.Taints)) > 0 || !placement.SelectorMatches(p.Spec.ClusterSelector, c.Labels) {
 		return nil
 	}
 	pools := placement.PreparePools(c.Status.GPUPools)
@@ -120,7 +120,7 @@ func (s *sim) fits(p *evenkeel.ReplicaPlacement, c *modelplane.InferenceCluster)
 func (s *sim) charged(p *evenkeel.ReplicaPlacement, c *modelplane.InferenceCluster, pools *placement.Pools) map[string]int64 {
 	charged := map[string]int64{}
 	replaced := ""
-	if old := s.placements[p.Spec.Replaces]; old != nil && old.Status.Assignment != nil && !finished(old) {
+	if old := s.placements[p.Spec.Replaces]; !p.Spec.Surge && old != nil && old.Status.Assignment != nil && !finished(old) {
 		replaced = nameOf(old)
 	}
 	for name, r := range s.replicas {
@@ -132,7 +132,7 @@ func (s *sim) charged(p *evenkeel.ReplicaPlacement, c *modelplane.InferenceClust
 	}
 	for _, q := range s.placements {
 		a := q.Status.Assignment
-		if a == nil || finished(q) || q.Name == p.Spec.Replaces || a.ClusterName != c.Name || s.replicas[nameOf(q)] != nil {
+		if a == nil || finished(q) || q.Name == p.Spec.Replaces && !p.Spec.Surge || a.ClusterName != c.Name || s.replicas[nameOf(q)] != nil {
 			continue
 		}
 		for pool, n := range s.matcher.Cost(q.Spec.Engines, a.Engines, pools) {

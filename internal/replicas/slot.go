@@ -35,31 +35,48 @@ type slot struct {
 // last is the newest attempt. Every slot of a state has one.
 func (s *slot) last() *unit { return s.units[len(s.units)-1] }
 
-// keeper is the first unit that may stay where it is; those after it are not needed.
+// keeper is the unit that stays: the first that may stay where it is and serves, or else the first that may stay.
+// Others that may stay, and those after it, are not needed.
 func (s *slot) keeper() *unit {
-	for _, u := range s.units {
-		if u.staying() {
-			return u
-		}
-	}
-	return nil
-}
-
-// holder is the first unit whose replica is alive and must leave, for another one to take its place.
-func (s *slot) holder() *unit {
+	var keeper *unit
 	for _, u := range s.units {
 		switch {
-		case u.staying():
-			return nil
-		case u.alive() && u.leaving():
+		case !u.staying():
+		case u.serves:
 			return u
+		case keeper == nil:
+			keeper = u
 		}
 	}
-	return nil
+	return keeper
 }
 
-// serving tells that a replica of the slot serves.
-func (s *slot) serving() bool { return slices.ContainsFunc(s.units, (*unit).ready) }
+// holder is the unit whose replica is alive and must leave, for a later one to take its place: of several the first that
+// serves, or else the first.
+func (s *slot) holder() *unit {
+	keeper := s.keeper()
+	var holder *unit
+	for _, u := range s.units {
+		switch {
+		case u == keeper:
+			return holder
+		case !u.alive() || !u.leaving() || u.redundant:
+		case u.serves && (holder == nil || !holder.serves):
+			holder = u
+		case holder == nil:
+			holder = u
+		}
+	}
+	return holder
+}
+
+// serving tells that requests reach a replica of the slot.
+func (s *slot) serving() bool {
+	return slices.ContainsFunc(s.units, func(u *unit) bool { return u.serves })
+}
+
+// ready tells that a replica of the slot says it is ready.
+func (s *slot) ready() bool { return slices.ContainsFunc(s.units, (*unit).ready) }
 
 // vacated tells that nothing is left of the slot but replicas on their way out because fewer were wanted.
 func (s *slot) vacated() bool {

@@ -41,7 +41,7 @@ func (s *state) stamp() {
 	for _, sl := range s.slots {
 		for _, u := range sl.units {
 			switch {
-			case sl.victim || u.removed || u.cause != nil || !u.staying():
+			case sl.victim || u.removed || !u.staying() || u.cause != nil && u.cause.reason != evenkeel.CauseTolerating:
 			case u.alive():
 				s.restamp(u)
 			case u.uncreated() && s.mayPlace() && vacant(sl, u):
@@ -54,10 +54,10 @@ func (s *state) stamp() {
 }
 
 // vacant tells whether the replicas that u takes over from have left its nodes: two are never meant to be charged to
-// the same ones. On another cluster it is enough that the old one is going.
+// the same ones. On another cluster it is enough that the old one is going, and one that serves until u does stays.
 func vacant(sl *slot, u *unit) bool {
 	for _, before := range sl.before(u) {
-		if before.alive() || before.terminating() && before.clusterName() == u.clusterName() {
+		if before.alive() && !(u.permitted && before == sl.holder()) || before.terminating() && before.clusterName() == u.clusterName() {
 			return false
 		}
 	}

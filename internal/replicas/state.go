@@ -26,6 +26,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
@@ -36,7 +37,9 @@ import (
 type state struct {
 	Observation
 	selector *modelplane.LabelSelector
-	engines  []evenkeel.EngineRequirements
+	// tolerations of the deployment, from its template and annotation.
+	tolerations []modelplane.Toleration
+	engines     []evenkeel.EngineRequirements
 	// invalid is why the template's device selectors cannot be used.
 	invalid  error
 	clusters map[string]*Cluster
@@ -55,6 +58,11 @@ type state struct {
 	// replicas of the deployment by name, terminating ones too.
 	replicas map[string]*modelplane.ModelReplica
 
+	// turns are what is left of the fleet's limits.
+	turns *turns
+	// hurried are the services that this pass asks to look again.
+	hurried map[types.NamespacedName]bool
+
 	// toldLeaving are the causes for which an event was made.
 	toldLeaving map[string]bool
 
@@ -68,6 +76,7 @@ func newState(o Observation) *state {
 		engines:     placement.RequirementsOf(o.Deployment.Spec.Template.Spec.Engines),
 		clusters:    make(map[string]*Cluster, len(o.Clusters)),
 		attempts:    map[int32]int32{},
+		hurried:     map[types.NamespacedName]bool{},
 		toldLeaving: map[string]bool{},
 		taken:       map[int32]bool{},
 	}
@@ -76,6 +85,7 @@ func newState(o Observation) *state {
 		s.selector = placement.MergeSelectors(s.selector, o.CacheSelector)
 	}
 	s.invalid = o.Matcher.Validate(s.engines)
+	s.readTolerations()
 	for i := range o.Clusters {
 		c := &o.Clusters[i]
 		s.clusters[c.Name] = c
@@ -85,7 +95,28 @@ func newState(o Observation) *state {
 	}
 	taken := s.addReplicas()
 	s.addPlacements(taken)
+	for u := range s.units {
+		u.serves = s.serves(u)
+		u.cramped = s.crampedIn(u)
+	}
 	return s
+}
+
+func (s *state) readTolerations() {
+	var err error
+	s.tolerations, err = tolerationsOf(s.Deployment)
+	if err != nil {
+		s.event(true, EventInvalidTolerationSeconds, err.Error())
+	}
+}
+
+// crampedIn tells whether an assigned unit's nodes were counted as free because something was to leave them first that
+// now is to stay until the unit serves.
+func (s *state) crampedIn(u *unit) bool {
+	return s.Policy.Strategy == evenkeel.StrategyMakeBeforeBreak && u.uncreated() && !u.placement.Spec.Surge &&
+		slices.ContainsFunc(u.slot.before(u), func(before *unit) bool {
+			return before.alive() && before.clusterName() == u.clusterName() && before.placement.Name == u.placement.Spec.Replaces
+		})
 }
 
 // addReplicas sorts out which replicas are the deployment's, and gives the names that others have.
@@ -143,7 +174,8 @@ func (s *state) addPlacements(taken map[string]bool) {
 }
 
 func (s *state) newUnit(p *evenkeel.ReplicaPlacement, taken, matched map[string]bool) *unit {
-	u := &unit{placement: p, name: placement.ReplicaNameOf(p), unfounded: p.Spec.Replaces != "" && s.placementNamed(p.Spec.Replaces) == nil}
+	u := &unit{placement: p, name: placement.ReplicaNameOf(p)}
+	u.unfounded = p.Spec.Replaces != "" && !p.Spec.Surge && s.placementNamed(p.Spec.Replaces) == nil
 	if a := p.Status.Assignment; a != nil {
 		u.cluster = s.clusters[a.ClusterName]
 	}

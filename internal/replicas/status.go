@@ -81,7 +81,7 @@ func (s *state) placed() (placed []*unit, ready, observed int) {
 			continue
 		}
 		placed = append(placed, u)
-		if sl.serving() {
+		if sl.ready() {
 			ready++
 		}
 		if u.alive() {

@@ -43,8 +43,20 @@ type unit struct {
 	cluster *Cluster
 	// cause why its replica must leave.
 	cause *cause
-	// step and waitingFor of its move.
-	step, waitingFor string
+	// cramped tells that it would have to share its nodes with what it is to replace, and that is not to go first.
+	cramped bool
+	// serves tells that requests reach its replica.
+	serves bool
+	// redundant tells that another unit of the slot stays.
+	redundant bool
+	// permitted tells that its replica may be made although what it replaces is there.
+	permitted bool
+	// withdrawn is the condition TrafficWithdrawn that it is to have, nil for none.
+	withdrawn *metav1.Condition
+	// taintsSeen are the conditions that remember since when taints have been seen.
+	taintsSeen []metav1.Condition
+	// step, reason and waitingFor of its move.
+	step, reason, waitingFor string
 	// deleting tells that its replica is deleted in this pass, removed that the placement is.
 	deleting, removed bool
 	// over tells that the placement ends in this pass.
@@ -101,9 +113,19 @@ func (u *unit) gone() bool { return u.assigned() && u.replica == nil && u.seen()
 // uncreated tells that the placement is assigned and its replica was never made.
 func (u *unit) uncreated() bool { return u.assigned() && u.replica == nil && !u.seen() }
 
-// ready tells that the replica serves.
+// ready tells that the replica says it is ready.
 func (u *unit) ready() bool {
 	return u.alive() && meta.IsStatusConditionTrue(u.replica.Status.Conditions, modelplane.ConditionReady)
+}
+
+// withdrawing tells that requests are being kept off the replica.
+func (u *unit) withdrawing() bool {
+	return u.alive() && u.condition(evenkeel.ConditionTrafficWithdrawn) != nil
+}
+
+// progress notes how the unit's move stands.
+func (u *unit) progress(step, reason, waitingFor string) {
+	u.step, u.reason, u.waitingFor = step, reason, waitingFor
 }
 
 // leaving tells that the replica must go.
@@ -126,18 +148,22 @@ func (u *unit) rejected() *metav1.Condition {
 
 // staying tells that the placement has a cluster and no reason to give it up.
 func (u *unit) staying() bool {
-	return u.assigned() && !u.leaving() && !u.nameTaken && u.rejected() == nil && (!u.unfounded || !u.uncreated())
+	return u.assigned() && !u.leaving() && !u.nameTaken && u.rejected() == nil && (!u.unfounded && !u.cramped || !u.uncreated())
 }
 
-// healthy tells that the replica serves from a cluster that is ready.
+// healthy tells that the replica is ready on a cluster that is ready.
 func (u *unit) healthy() bool {
 	return u.ready() && u.cluster != nil && placement.Ready(u.cluster.InferenceCluster)
 }
 
-// notReadySince is since when an assigned replica that is not ready has not been. One that was never made, because it
+// notReadySince is since when an assigned replica that does not serve has not. One that was never made, because it
 // waits for its turn, is not ready since then or since what it replaces went, whatever was later.
 func (s *state) notReadySince(u *unit) time.Time {
-	if c := u.condition(evenkeel.ConditionReady); c != nil {
+	c := u.condition(evenkeel.ConditionReady)
+	if serving := u.condition(evenkeel.ConditionServing); s.Traffic != nil && serving != nil {
+		c = serving
+	}
+	if c != nil {
 		if c.Status == metav1.ConditionTrue {
 			return s.Now
 		}
@@ -160,7 +186,7 @@ func (s *state) wentAt(u *unit) time.Time {
 		switch {
 		case before.terminating():
 			at = later(at, before.replica.DeletionTimestamp.Time)
-		case before.gone():
+		case before.gone(), before.withdrawing():
 			return s.Now
 		}
 	}

@@ -63,7 +63,7 @@ func (s *state) ownerReference() metav1.OwnerReference {
 // wish sets what the scheduler reads and a person may edit in the template.
 func (s *state) wish(spec *evenkeel.ReplicaPlacementSpec) {
 	spec.SchedulerName = s.SchedulerName
-	spec.Tolerations = s.Deployment.Spec.Template.Spec.Tolerations
+	spec.Tolerations = s.tolerations
 	spec.ClusterSelector = s.selector
 	spec.Engines = s.engines
 }
@@ -82,6 +82,7 @@ func (s *state) refresh() {
 		rejected := s.stillRejected(u)
 		setRejected(p, rejected)
 		p.Spec.ExcludedClusters = s.exclusions(u.slot, u)
+		p.Spec.Surge = u.placement.Spec.Replaces != "" && s.surges(u.slot)
 		if !equality.Semantic.DeepEqual(p.Spec, u.placement.Spec) {
 			s.act(UpdatePlacement{Placement: p})
 		}
