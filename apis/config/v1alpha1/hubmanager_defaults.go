@@ -35,6 +35,7 @@ func SetDefaultsHubManagerConfiguration(c *HubManagerConfiguration) {
 	setDefaultsModelDeploymentController(&c.ModelDeployments)
 	setDefault(&c.InferenceClusters.StuckAfter, metav1.Duration{Duration: 10 * time.Minute})
 	setDefaultsHubWebhooks(&c.Webhooks)
+	setDefaultsTrafficMapController(&c.TrafficMap)
 }
 
 func setDefaultsLeaderElection(e *LeaderElection) {

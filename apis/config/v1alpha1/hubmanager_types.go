@@ -48,6 +48,9 @@ type HubManagerConfiguration struct {
 	// Webhooks configures the admission webhooks.
 	// +optional
 	Webhooks HubWebhooks `json:"webhooks,omitempty"`
+	// TrafficMap configures the controllers that write TrafficMaps and publish them.
+	// +optional
+	TrafficMap TrafficMapController `json:"trafficMap,omitempty"`
 }
 
 // ClientConnection bounds what a program asks of the API server.

@@ -62,6 +62,7 @@ func ValidateHubManagerConfiguration(c *HubManagerConfiguration) field.ErrorList
 	errs = append(errs, validateLeaderElection(field.NewPath("leaderElection"), &c.LeaderElection)...)
 	errs = append(errs, validateInferenceClusterController(field.NewPath("inferenceClusters"), &c.InferenceClusters)...)
 	errs = append(errs, validateHubWebhooks(field.NewPath("webhooks"), &c.Webhooks)...)
+	errs = append(errs, validateTrafficMapController(field.NewPath("trafficMap"), &c.TrafficMap)...)
 	return append(errs, validateModelDeploymentController(field.NewPath("modelDeployments"), &c.ModelDeployments)...)
 }
 

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -28,6 +29,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	gateway "sigs.k8s.io/gateway-api/apis/v1"
 
 	configapi "github.com/evenkeel-io/evenkeel/apis/config/v1alpha1"
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
@@ -44,7 +46,7 @@ const shutdownTimeout = 15 * time.Second
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		schedulingv1.AddToScheme, modelplane.AddToScheme, evenkeel.AddToScheme, ome.AddToScheme,
+		corev1.AddToScheme, schedulingv1.AddToScheme, gateway.Install, modelplane.AddToScheme, evenkeel.AddToScheme, ome.AddToScheme,
 	} {
 		utilruntime.Must(add(scheme))
 	}
@@ -82,6 +84,12 @@ func run(ctx context.Context, connection *rest.Config, config *configapi.HubMana
 		return err
 	}
 	if err := setupModelDeployments(ctx, mgr, &config.ModelDeployments); err != nil {
+		return err
+	}
+	if err := setupInferenceClusters(ctx, mgr, &config.InferenceClusters); err != nil {
+		return err
+	}
+	if err := setupTrafficMaps(ctx, mgr, &config.TrafficMap); err != nil {
 		return err
 	}
 	if err := setupInferenceClusters(ctx, mgr, &config.InferenceClusters); err != nil {

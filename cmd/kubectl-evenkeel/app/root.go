@@ -30,6 +30,12 @@ import (
 	"github.com/evenkeel-io/evenkeel/internal/cli"
 )
 
+func init() {
+	// Kinds are matched in any letter case, as OME's plugin does. It is a setting of the
+	// library, so it is made once.
+	cobra.EnableCaseInsensitive = true
+}
+
 // Run runs the command line, whose first element is the name that the program was called
 // by, and returns the exit code.
 func Run(args []string, streams genericiooptions.IOStreams) int {
@@ -51,8 +57,6 @@ func programOf(path string) cli.Program {
 
 // NewRoot makes the command with all groups of a program.
 func NewRoot(program cli.Program, streams genericiooptions.IOStreams) *cobra.Command {
-	// Kinds are matched in any letter case, as OME's plugin does.
-	cobra.EnableCaseInsensitive = true
 	f := cli.NewFactory(program, streams)
 	root := &cobra.Command{
 		Use:           strings.ReplaceAll(string(program), " ", "-"),
