@@ -26,12 +26,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	ome "github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
 	"github.com/evenkeel-io/evenkeel/internal/controlplane"
 )
 
@@ -75,7 +78,8 @@ func (h *testHub) managerKubeconfig() (string, error) {
 	return path, controlplane.WriteKubeconfig(path, config)
 }
 
-// startManager runs hub-manager and waits until it is ready, which it is when its webhooks can answer.
+// startManager runs hub-manager and waits until it is ready, which it is when its webhooks can answer, and until the API
+// server trusts them.
 func (h *testHub) startManager(ctx context.Context) error {
 	kubeconfig, err := h.managerKubeconfig()
 	if err != nil {
@@ -118,5 +122,25 @@ webhooks: {bindAddress: "127.0.0.1:%d"}
 	if err != nil {
 		return fmt.Errorf("hub-manager does not get ready: %w:\n%s", err, m.output())
 	}
+	return h.awaitTrust(ctx)
+}
+
+// awaitTrust waits until both kinds of webhooks are called and understood.
+func (h *testHub) awaitTrust(ctx context.Context) error {
+	err := wait.PollUntilContextTimeout(ctx, interval, patience, true, func(ctx context.Context) (bool, error) {
+		cluster := clusterFor(maintenance(""))
+		if err := h.client.Create(ctx, cluster, client.DryRunAll); err != nil {
+			return false, nil
+		}
+		service := &ome.InferenceService{ObjectMeta: annotated(key, "no JSON")}
+		service.Namespace, service.GenerateName = "default", "probe-"
+		err := h.client.Create(ctx, service, client.DryRunAll)
+		_, stamped := sinceOf(cluster)
+		return stamped && err != nil && strings.HasPrefix(err.Error(), denied), nil
+	})
+	if err != nil {
+		return fmt.Errorf("the API server does not call the webhooks: %w:\n%s", err, h.manager.output())
+	}
+	h.warnings.take()
 	return nil
 }

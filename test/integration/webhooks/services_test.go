@@ -129,3 +129,15 @@ func registerCluster(t *testing.T, name string) {
 	require.NoError(t, hub.client.Create(t.Context(), cluster))
 	t.Cleanup(func() { require.NoError(t, hub.client.Delete(context.Background(), cluster)) })
 }
+
+func metav1Named(namespace, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: namespace, Name: name}
+}
+
+func labelled(key, value string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Labels: map[string]string{key: value}}
+}
+
+func annotated(key, value string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Annotations: map[string]string{key: value}}
+}
