@@ -37,6 +37,9 @@ const (
 	// loadTime and holdTime are those of the stand-in: long enough to be seen.
 	loadTime = 4 * time.Second
 	holdTime = 2 * time.Second
+	// requestTime is how long a replica takes to answer: a request can be in flight
+	// when its replica goes.
+	requestTime = 400 * time.Millisecond
 )
 
 // hub is a control plane with everything on it that a fleet's hub has.
@@ -118,7 +121,8 @@ func (h *hub) startPlane(ctx context.Context) error {
 // installKinds installs the CRDs and makes the client that knows them.
 func (h *hub) installKinds(ctx context.Context) error {
 	err := h.plane.InstallCRDs(ctx,
-		filepath.Join(h.root, "manifests", "dev", "crds"), filepath.Join(h.root, "manifests", "hub", "crds"))
+		filepath.Join(h.root, "manifests", "dev", "crds"), filepath.Join(h.root, "manifests", "dev", "crds-gateway-api"),
+		filepath.Join(h.root, "manifests", "hub", "crds"))
 	if err != nil {
 		return err
 	}
@@ -132,7 +136,7 @@ func (h *hub) installKinds(ctx context.Context) error {
 
 func (h *hub) startStandIn(ctx context.Context) error {
 	var err error
-	h.standIn, err = standin.New(h.plane.Config(), standin.Options{LoadTime: loadTime, HoldTime: holdTime})
+	h.standIn, err = standin.New(h.plane.Config(), standin.Options{LoadTime: loadTime, HoldTime: holdTime, RequestTime: requestTime})
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,11 @@ func drainScenario() scenario {
 
 // taint replaces the taints of gpu-us-east by one.
 func (s *stage) taint(ctx context.Context, effect modelplane.TaintEffect) error {
-	_, err := s.kubectl(ctx, "patch", "inferencecluster", clusterEast, "--type=merge",
+	return s.taintCluster(ctx, clusterEast, effect)
+}
+
+func (s *stage) taintCluster(ctx context.Context, cluster string, effect modelplane.TaintEffect) error {
+	_, err := s.kubectl(ctx, "patch", "inferencecluster", cluster, "--type=merge",
 		fmt.Sprintf(`--patch={"spec":{"taints":[{"key":"modelplane.ai/maintenance","effect":%q}]}}`, effect))
 	return err
 }

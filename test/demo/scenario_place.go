@@ -117,7 +117,7 @@ func showGang(ctx context.Context, v *fleetView) error {
 // showTraffic asks often enough that each of chat's five replicas has its turn.
 func showTraffic(ctx context.Context, v *fleetView) error {
 	v.out.step("Ask the model through the gateway of the stand-in, once for each replica")
-	if err := v.awaitRoute(ctx); err != nil {
+	if err := v.awaitRoute(ctx, chat); err != nil {
 		return err
 	}
 	answered := map[string]bool{}

@@ -27,11 +27,11 @@ import (
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 )
 
-// awaitRoute waits until the ModelService of chat has found an endpoint for each of
-// chat's replicas: its route is recomputed on a cycle.
-func (s *stage) awaitRoute(ctx context.Context) error {
+// awaitRoute waits until the ModelService of a deployment's name has found an
+// endpoint for each of its replicas: its route is recomputed on a cycle.
+func (s *stage) awaitRoute(ctx context.Context, name string) error {
 	service, deployment := &modelplane.ModelService{}, &modelplane.ModelDeployment{}
-	key := types.NamespacedName{Namespace: namespace, Name: chat}
+	key := types.NamespacedName{Namespace: namespace, Name: name}
 	err := wait.PollUntilContextTimeout(ctx, pause, patience, true, func(ctx context.Context) (bool, error) {
 		if err := s.client.Get(ctx, key, service); err != nil {
 			return false, err
