@@ -92,9 +92,6 @@ func run(ctx context.Context, connection *rest.Config, config *configapi.HubMana
 	if err := setupTrafficMaps(ctx, mgr, &config.TrafficMap); err != nil {
 		return err
 	}
-	if err := setupInferenceClusters(ctx, mgr, &config.InferenceClusters); err != nil {
-		return err
-	}
 	if err := setupWebhooks(ctx, mgr, webhooks, config); err != nil {
 		return err
 	}
