@@ -82,6 +82,11 @@ func Best(candidates []Candidate, comparators []Comparator) (best Candidate, ok 
 	return best, len(candidates) > 0
 }
 
+// Better tells whether a beats b, in the order that Best goes by.
+func Better(a, b Candidate, comparators []Comparator) bool {
+	return compareCandidates(a, b, comparators) < 0
+}
+
 func compareCandidates(a, b Candidate, comparators []Comparator) int {
 	for i := range comparators {
 		if order := comparators[i].Compare(a, b); order != 0 {

@@ -33,6 +33,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 )
@@ -87,28 +88,28 @@ func TestPatchStatus(t *testing.T) {
 		wantNominated string
 		wantKept      bool // the condition keeps its time
 	}{
-		"the first failure": {change: unschedulable(message), wantSent: []string{"PATCH status"}},
+		"the first failure": {change: unschedulable(message), wantSent: []string{"PUT status"}},
 		"the same again":    {placement: written, change: unschedulable(message), wantKept: true},
 		"the same after an edit": {
 			placement: func(p *evenkeel.ReplicaPlacement) { written(p); p.Generation++ },
-			change:    unschedulable(message), wantSent: []string{"PATCH status"}, wantKept: true,
+			change:    unschedulable(message), wantSent: []string{"PUT status"}, wantKept: true,
 		},
 		"another message": {
 			placement: func(p *evenkeel.ReplicaPlacement) { written(p); p.Status.Conditions[0].Message = "before" },
-			change:    unschedulable(message), wantSent: []string{"PATCH status"}, wantKept: true,
+			change:    unschedulable(message), wantSent: []string{"PUT status"}, wantKept: true,
 		},
 		"with a nominated node": {
 			change:   func(status *corev1.PodStatus) { unschedulable(message)(status); status.NominatedNodeName = "west" },
-			wantSent: []string{"PATCH status"}, wantNominated: "west",
+			wantSent: []string{"PUT status"}, wantNominated: "west",
 		},
 		"a nominated node alone": {
 			placement: written, change: func(status *corev1.PodStatus) { status.NominatedNodeName = "west" },
-			wantSent: []string{"PATCH status"}, wantNominated: "west", wantKept: true,
+			wantSent: []string{"PUT status"}, wantNominated: "west", wantKept: true,
 		},
 		"no nominated node any more": {
 			placement: func(p *evenkeel.ReplicaPlacement) { written(p); p.Status.NominatedCluster = "west" },
 			change:    func(status *corev1.PodStatus) { status.NominatedNodeName = "" },
-			wantSent:  []string{"PATCH status"}, wantKept: true,
+			wantSent:  []string{"PUT status"}, wantKept: true,
 		},
 	}
 	for name, tc := range tests {
@@ -143,7 +144,7 @@ func TestPatchStatusKeepsQuietAboutAssigned(t *testing.T) {
 		hub.live.ResourceVersion = "99"
 		unschedulable("no")(status)
 	}))
-	assert.Equal(t, []string{"PATCH status", "GET"}, hub.sent())
+	assert.Equal(t, []string{"PUT status", "GET"}, hub.sent())
 	assert.True(t, meta.IsStatusConditionTrue(hub.live.Status.Conditions, evenkeel.ConditionScheduled))
 }
 
@@ -205,7 +206,11 @@ func TestRecorder(t *testing.T) {
 	inner := &eventSink{}
 	recorder := NewRecorder(inner)
 	pod := PodFor(assigned(pendingPlacement("chat-0-1"), "east"))
+	owned := assigned(pendingPlacement("chat-0-1"), "east")
+	owned.OwnerReferences = []metav1.OwnerReference{{APIVersion: "modelplane.ai/v1alpha1", Kind: "ModelDeployment", Name: "chat", UID: "uid-chat", Controller: ptr.To(true)}}
 
+	recorder.Eventf(PodFor(owned), nil, corev1.EventTypeNormal, "Scheduled", "Binding", "Successfully assigned %v to %v", "a/b", "east")
+	recorder.Eventf(PodFor(owned), nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "no")
 	recorder.Eventf(pod, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "0/1 nodes are available: 100%s")
 	recorder.Eventf(pod, NodeFor(servingCluster("east")), corev1.EventTypeNormal, "Scheduled", "Binding", "Successfully assigned %v to %v", "a/b", "east")
 	service := &corev1.Service{}
@@ -213,7 +218,10 @@ func TestRecorder(t *testing.T) {
 
 	placement := &corev1.ObjectReference{APIVersion: "evenkeel.io/v1alpha1", Kind: "ReplicaPlacement", Namespace: "team-a", Name: "chat-0-1", UID: "uid-chat-0-1", ResourceVersion: "11"}
 	cluster := &corev1.ObjectReference{APIVersion: "modelplane.ai/v1alpha1", Kind: "InferenceCluster", Name: "east", UID: "uid-cluster", ResourceVersion: "7"}
+	deployment := &corev1.ObjectReference{APIVersion: "modelplane.ai/v1alpha1", Kind: "ModelDeployment", Namespace: "team-a", Name: "chat", UID: "uid-chat"}
 	assert.Equal(t, [][]any{
+		{deployment, nil, corev1.EventTypeNormal, "Scheduled", "Binding", "Assigned a replica to an InferenceCluster; its ReplicaPlacement says to which"},
+		{placement, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "%s", "no"},
 		{placement, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "%s", "0/1 clusters are available: 100%s"},
 		{placement, cluster, corev1.EventTypeNormal, "Scheduled", "Binding", "%s", "Successfully assigned a/b to east"},
 		{service, service, corev1.EventTypeNormal, "Other", "Doing", "%s", "text"},

@@ -20,12 +20,16 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 )
+
+// noteAssigned is the same for all placements of a deployment.
+const noteAssigned = "Assigned a replica to an InferenceCluster; its ReplicaPlacement says to which"
 
 // NewRecorder makes a recorder that attaches what is said about translated Pods and Nodes to the placements and
 // clusters that they stand for.
@@ -37,12 +41,39 @@ type eventRecorder struct {
 	recorder events.EventRecorder
 }
 
+// Eventf implements events.EventRecorder. That a placement was assigned is said on its deployment, without the cluster:
+// what is alike becomes one event with a count, so that a thousand replicas do not cost the hub a thousand writes. Where
+// each went stands in its placement, in the condition Scheduled.
 func (r *eventRecorder) Eventf(regarding, related runtime.Object, eventType, reason, action, note string, args ...any) {
+	if deployment := deploymentReference(regarding); deployment != nil && reason == evenkeel.ReasonScheduled {
+		r.recorder.Eventf(deployment, nil, eventType, reason, action, noteAssigned)
+		return
+	}
 	// The scheduler passes finished text as a note, so a note without arguments is not a format.
 	if len(args) > 0 {
 		note = fmt.Sprintf(note, args...)
 	}
 	r.recorder.Eventf(hubReference(regarding), hubReference(related), eventType, reason, action, "%s", clusterWords(note))
+}
+
+// deploymentReference refers to the ModelDeployment that a translated Pod's placement belongs to, nil where it has none.
+// It says nothing of the deployment's version, which would tell events apart.
+func deploymentReference(obj runtime.Object) *corev1.ObjectReference {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return nil
+	}
+	owner := metav1.GetControllerOfNoCopy(pod)
+	if owner == nil {
+		return nil
+	}
+	return &corev1.ObjectReference{
+		APIVersion: owner.APIVersion,
+		Kind:       owner.Kind,
+		Namespace:  pod.Namespace,
+		Name:       owner.Name,
+		UID:        owner.UID,
+	}
 }
 
 // hubReference refers to the object of the hub that a translated object stands for, and returns any other as it is.

@@ -18,6 +18,7 @@ package virtual
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,6 +42,7 @@ const replicaContainer = "replica"
 var (
 	requirementsCodec = newCodec(parseJSON[Requirements])
 	assignmentCodec   = newCodec(parseJSON[evenkeel.Assignment])
+	moveCodec         = newCodec(parseJSON[evenkeel.Move])
 )
 
 // Requirements are what the plugins must know of a placement and a Pod has no field for. They hold nothing that tells
@@ -89,6 +91,7 @@ func podFor(p *evenkeel.ReplicaPlacement) *corev1.Pod {
 			DeletionTimestamp: p.DeletionTimestamp.DeepCopy(),
 			Labels:            labels,
 			Annotations:       podAnnotations(p),
+			OwnerReferences:   slices.Clone(p.OwnerReferences),
 		},
 		Spec: corev1.PodSpec{
 			SchedulerName:    p.Spec.SchedulerName,
@@ -101,6 +104,7 @@ func podFor(p *evenkeel.ReplicaPlacement) *corev1.Pod {
 		Status: corev1.PodStatus{
 			Phase:      corev1.PodPending,
 			Conditions: podConditions(p.Status.Conditions),
+			Message:    moveText(p.Status.Move),
 		},
 	}
 	if p.Spec.ClusterSelector != nil {
@@ -186,6 +190,26 @@ func ReplicaNameOf(pod *corev1.Pod, assignment *evenkeel.Assignment) (string, er
 		return "", err
 	}
 	return placement.ReplicaName(requirements.Deployment, assignment.ClusterName, assignment.Index), nil
+}
+
+// moveText carries a placement's move through the scheduler, which has no use for it, to the write that replaces the
+// placement's status. The scheduler takes no notice of a change in a Pod's status.
+func moveText(move *evenkeel.Move) string {
+	if move == nil {
+		return ""
+	}
+	return moveCodec.encode(*move)
+}
+
+func moveOf(pod *corev1.Pod) *evenkeel.Move {
+	if pod.Status.Message == "" {
+		return nil
+	}
+	move, err := moveCodec.decode(pod.Status.Message)
+	if err != nil {
+		return nil // a report for people is no reason to place nothing
+	}
+	return move
 }
 
 // Leaving tells whether a translated Pod's replica is about to leave its cluster.

@@ -21,6 +21,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,6 +29,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	listersv1 "k8s.io/client-go/listers/core/v1"
@@ -69,6 +71,7 @@ type target struct {
 type state struct {
 	resourceVersion string
 	conditions      []metav1.Condition
+	move            *evenkeel.Move
 }
 
 // change is what a write does.
@@ -151,7 +154,7 @@ func targetOf(pod *corev1.Pod) target {
 }
 
 func stateOf(pod *corev1.Pod) state {
-	return state{resourceVersion: pod.ResourceVersion, conditions: placementConditions(pod.Status.Conditions)}
+	return state{resourceVersion: pod.ResourceVersion, conditions: placementConditions(pod.Status.Conditions), move: moveOf(pod)}
 }
 
 // write makes one status write. Only when that fails for another writer's sake, or without an answer, does it read the
@@ -159,7 +162,7 @@ func stateOf(pod *corev1.Pod) state {
 func (w *writer) write(ctx context.Context, to target, base state, change change) error {
 	backoff := retries
 	for {
-		err := w.patch(ctx, to, base, change)
+		err := w.update(ctx, to, base, change)
 		if err == nil || definite(err) {
 			return err
 		}
@@ -180,7 +183,7 @@ func (w *writer) write(ctx context.Context, to target, base state, change change
 		if done || err != nil {
 			return err
 		}
-		base = state{resourceVersion: live.ResourceVersion, conditions: live.Status.Conditions}
+		base = state{resourceVersion: live.ResourceVersion, conditions: live.Status.Conditions, move: live.Status.Move}
 	}
 }
 
@@ -203,15 +206,17 @@ func rebase(to target, live *evenkeel.ReplicaPlacement, change change) (done boo
 	return false, nil
 }
 
-func (w *writer) patch(ctx context.Context, to target, base state, change change) error {
-	body, err := json.Marshal(statusPatch(to, base, change))
+// update replaces the status. That is cheaper for the API server than a patch, which it would apply to the encoded
+// object and decode again; and of an update of a status it takes the status only, so that the spec is not sent.
+func (w *writer) update(ctx context.Context, to target, base state, change change) error {
+	body, err := json.Marshal(statusUpdate(to, base, change))
 	if err != nil {
-		return fmt.Errorf("encode a status patch: %w", err)
+		return fmt.Errorf("encode a status update: %w", err)
 	}
 	// The answer is the whole placement, which the watch brings anyway: it is not decoded.
-	return w.client.Patch(types.MergePatchType).
+	return w.client.Put().
 		Namespace(to.namespace).Resource(resourcePlacements).Name(to.name).SubResource("status").
-		Body(body).Do(ctx).Error()
+		SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx).Error()
 }
 
 func (w *writer) read(ctx context.Context, to target) (*evenkeel.ReplicaPlacement, error) {
@@ -220,42 +225,38 @@ func (w *writer) read(ctx context.Context, to target) (*evenkeel.ReplicaPlacemen
 	return live, err
 }
 
-// patchBody is a merge patch. Its resource version makes the API server refuse it when the placement has changed, so
-// that the list of conditions, which a merge patch replaces as a whole, loses nobody's. It also keeps the patch off
-// another placement of the same name, since no two objects ever have the same version: the UID is there for whoever
-// reads requests, for the API server does not check it in a patch of a custom resource's status.
-type patchBody struct {
-	Metadata patchMetadata `json:"metadata"`
-	Status   patchStatus   `json:"status"`
+// updateBody is a placement without its spec. Its UID and resource version make the API server refuse it for another
+// placement of the same name and for one that has changed, so that nobody's conditions are lost.
+type updateBody struct {
+	metav1.TypeMeta `json:",inline"`
+	Metadata        updateMetadata                  `json:"metadata"`
+	Status          evenkeel.ReplicaPlacementStatus `json:"status"`
 }
 
-type patchMetadata struct {
+type updateMetadata struct {
+	Namespace       string    `json:"namespace"`
+	Name            string    `json:"name"`
 	UID             types.UID `json:"uid"`
 	ResourceVersion string    `json:"resourceVersion"`
 }
 
-type patchStatus struct {
-	Assignment *evenkeel.Assignment `json:"assignment,omitempty"`
-	// NominatedCluster is written as null, which removes it, when there is none.
-	NominatedCluster *string            `json:"nominatedCluster"`
-	Conditions       []metav1.Condition `json:"conditions"`
-}
-
-func statusPatch(to target, base state, change change) patchBody {
-	conditions := append([]metav1.Condition{}, base.conditions...)
+func statusUpdate(to target, base state, change change) updateBody {
+	conditions := slices.Clone(base.conditions)
 	if change.scheduled != nil {
 		scheduled := *change.scheduled
 		scheduled.ObservedGeneration = to.generation
 		meta.SetStatusCondition(&conditions, scheduled)
 	}
-	body := patchBody{
-		Metadata: patchMetadata{UID: to.uid, ResourceVersion: base.resourceVersion},
-		Status:   patchStatus{Assignment: change.assignment, Conditions: conditions},
+	return updateBody{
+		TypeMeta: metav1.TypeMeta{APIVersion: evenkeel.GroupVersion.String(), Kind: "ReplicaPlacement"},
+		Metadata: updateMetadata{Namespace: to.namespace, Name: to.name, UID: to.uid, ResourceVersion: base.resourceVersion},
+		Status: evenkeel.ReplicaPlacementStatus{
+			Assignment:       change.assignment,
+			NominatedCluster: change.nominatedCluster,
+			Move:             base.move,
+			Conditions:       conditions,
+		},
 	}
-	if change.nominatedCluster != "" {
-		body.Status.NominatedCluster = &change.nominatedCluster
-	}
-	return body
 }
 
 // definite tells whether an error says for certain that nothing was written and that trying again would not help.

@@ -38,13 +38,13 @@ import (
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 )
 
-// liveHub keeps one placement as the API server would: a patch needs its UID and resource version, and replaces
-// lists. Before and after are called around a patch; after may break the answer.
+// liveHub keeps one placement as the API server would: an update needs its UID and resource version, and replaces the
+// status. Before is called before an update, and answer may break what is answered to it.
 type liveHub struct {
 	*fakeHub
 	live   *evenkeel.ReplicaPlacement
-	before func(patch int)
-	answer func(patch int) (int, runtime.Object)
+	before func(update int)
+	answer func(update int) (int, runtime.Object)
 	bodies []map[string]any
 }
 
@@ -61,43 +61,32 @@ func (h *liveHub) serveLive(method string, body []byte) (int, runtime.Object) {
 		}
 		return http.StatusOK, typed(resourcePlacements, h.live)
 	}
-	patch := map[string]any{}
-	if err := json.Unmarshal(body, &patch); err != nil {
-		h.t.Errorf("a patch is not JSON: %v", err)
+	sent := map[string]any{}
+	if err := json.Unmarshal(body, &sent); err != nil {
+		h.t.Errorf("an update is not JSON: %v", err)
 	}
-	h.bodies = append(h.bodies, patch)
+	h.bodies = append(h.bodies, sent)
 	if h.before != nil {
 		h.before(len(h.bodies))
 	}
 	if h.live == nil {
 		return notFound()
 	}
-	parsed := patchBody{}
+	parsed := updateBody{}
 	if err := json.Unmarshal(body, &parsed); err != nil {
-		h.t.Errorf("a patch does not fit: %v", err)
+		h.t.Errorf("an update does not fit: %v", err)
 	}
 	if parsed.Metadata.UID != h.live.UID || parsed.Metadata.ResourceVersion != h.live.ResourceVersion {
 		return status(apierrors.NewConflict(evenkeel.Resource(resourcePlacements), h.live.Name, nil))
 	}
-	h.write(parsed.Status)
+	h.live.Status = parsed.Status
+	h.live.ResourceVersion += "1"
 	if h.answer != nil {
 		if code, object := h.answer(len(h.bodies)); object != nil {
 			return code, object
 		}
 	}
 	return http.StatusOK, typed(resourcePlacements, h.live)
-}
-
-func (h *liveHub) write(patched patchStatus) {
-	if patched.Assignment != nil {
-		h.live.Status.Assignment = patched.Assignment
-	}
-	h.live.Status.NominatedCluster = ""
-	if patched.NominatedCluster != nil {
-		h.live.Status.NominatedCluster = *patched.NominatedCluster
-	}
-	h.live.Status.Conditions = patched.Conditions
-	h.live.ResourceVersion += "1"
 }
 
 func status(err *apierrors.StatusError) (int, runtime.Object) {
@@ -132,6 +121,7 @@ func toEast() evenkeel.Assignment {
 func TestAssignIsOneWrite(t *testing.T) {
 	p := pendingPlacement("chat-0-1")
 	p.Status.NominatedCluster = "west"
+	p.Status.Move = &evenkeel.Move{From: "north", Step: evenkeel.StepPlacing}
 	other := metav1.Condition{Type: evenkeel.ConditionDisruptionTarget, Status: metav1.ConditionFalse, Reason: "No", Message: "kept",
 		ObservedGeneration: 1, LastTransitionTime: metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))}
 	p.Status.Conditions = []metav1.Condition{other,
@@ -141,11 +131,12 @@ func TestAssignIsOneWrite(t *testing.T) {
 
 	require.NoError(t, writerFor(t, hub.hub(), pod).Assign(t.Context(), pod, toEast()))
 
-	assert.Equal(t, []string{"PATCH status"}, hub.sent())
+	assert.Equal(t, []string{"PUT status"}, hub.sent())
 	require.Len(t, hub.bodies, 1)
-	assert.Equal(t, map[string]any{"uid": "uid-chat-0-1", "resourceVersion": "11"}, hub.bodies[0]["metadata"])
-	assert.Contains(t, hub.bodies[0]["status"], "nominatedCluster", "null removes it")
-	assert.Nil(t, hub.bodies[0]["status"].(map[string]any)["nominatedCluster"])
+	assert.Equal(t, map[string]any{"namespace": "team-a", "name": "chat-0-1", "uid": "uid-chat-0-1", "resourceVersion": "11"}, hub.bodies[0]["metadata"])
+	assert.NotContains(t, hub.bodies[0], "spec", "which others write")
+	assert.Empty(t, hub.live.Status.NominatedCluster)
+	assert.Equal(t, p.Status.Move, hub.live.Status.Move, "what the manager reports is kept")
 
 	want := toEast()
 	assert.Equal(t, &want, hub.live.Status.Assignment)
@@ -168,7 +159,7 @@ func TestAssignBuildsOnTheNewestVersion(t *testing.T) {
 
 	require.NoError(t, writerFor(t, hub.hub(), PodFor(newest)).Assign(t.Context(), PodFor(queued), toEast()))
 
-	assert.Equal(t, []string{"PATCH status"}, hub.sent())
+	assert.Equal(t, []string{"PUT status"}, hub.sent())
 	assert.Len(t, hub.live.Status.Conditions, 2)
 }
 
@@ -184,26 +175,26 @@ func TestAssignAfterConflict(t *testing.T) {
 				h.live.ResourceVersion = "99"
 				h.live.Status.Conditions = []metav1.Condition{{Type: evenkeel.ConditionReady, Status: metav1.ConditionFalse, Reason: "R"}}
 			},
-			wantSent: []string{"PATCH status", "GET", "PATCH status"},
+			wantSent: []string{"PUT status", "GET", "PUT status"},
 		},
 		"edited": {
 			meanwhile: func(h *liveHub) { h.live.ResourceVersion, h.live.Generation = "99", 3 },
-			wantSent:  []string{"PATCH status", "GET"},
+			wantSent:  []string{"PUT status", "GET"},
 			wantErr:   `assign ReplicaPlacement team-a/chat-0-1 to InferenceCluster "east": the placement was edited during scheduling (generation 2, now 3)`,
 		},
 		"deleted": {
 			meanwhile: func(h *liveHub) { h.live = nil },
-			wantSent:  []string{"PATCH status"},
+			wantSent:  []string{"PUT status"},
 			wantErr:   "not found",
 		},
 		"deleted and created anew": {
 			meanwhile: func(h *liveHub) { h.live.UID, h.live.ResourceVersion = "uid-again", "99" },
-			wantSent:  []string{"PATCH status", "GET"},
+			wantSent:  []string{"PUT status", "GET"},
 			wantErr:   "the placement was deleted and created anew (UID uid-chat-0-1, now uid-again)",
 		},
 		"assigned elsewhere": {
 			meanwhile: func(h *liveHub) { assigned(h.live, "west").ResourceVersion = "99" },
-			wantSent:  []string{"PATCH status", "GET"},
+			wantSent:  []string{"PUT status", "GET"},
 			wantErr:   `the placement was assigned to InferenceCluster "west" by somebody else`,
 		},
 		"assigned just so": {
@@ -212,14 +203,14 @@ func TestAssignAfterConflict(t *testing.T) {
 				assigned(h.live, "east").ResourceVersion = "99"
 				h.live.Status.Assignment = &assignment
 			},
-			wantSent: []string{"PATCH status", "GET"},
+			wantSent: []string{"PUT status", "GET"},
 		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			hub := newLiveHub(t, pendingPlacement("chat-0-1"))
-			hub.before = func(patch int) {
-				if patch == 1 {
+			hub.before = func(update int) {
+				if update == 1 {
 					tc.meanwhile(hub)
 				}
 			}
@@ -245,7 +236,7 @@ func TestAssignAfterLostAnswer(t *testing.T) {
 	}
 	pod := PodFor(pendingPlacement("chat-0-1"))
 	require.NoError(t, writerFor(t, hub.hub(), pod).Assign(t.Context(), pod, toEast()))
-	assert.Equal(t, []string{"PATCH status", "GET"}, hub.sent())
+	assert.Equal(t, []string{"PUT status", "GET"}, hub.sent())
 }
 
 func TestAssignGivesUp(t *testing.T) {
@@ -265,7 +256,7 @@ func TestAssignGivesUp(t *testing.T) {
 		pod := PodFor(pendingPlacement("chat-0-1"))
 		err := writerFor(t, hub.hub(), pod).Assign(t.Context(), pod, toEast())
 		assert.ErrorContains(t, err, "forbidden")
-		assert.Equal(t, []string{"PATCH status"}, hub.sent())
+		assert.Equal(t, []string{"PUT status"}, hub.sent())
 	})
 	t.Run("when it is told to", func(t *testing.T) {
 		hub := newLiveHub(t, pendingPlacement("chat-0-1"))

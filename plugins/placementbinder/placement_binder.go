@@ -22,6 +22,7 @@ package placementbinder
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -37,23 +38,74 @@ import (
 // PlacementBinder is a plugin that writes the assignment that PoolFit has chosen.
 type PlacementBinder struct {
 	writer virtual.PlacementWriter
+	// writing has a place for each write that may be under way.
+	writing chan struct{}
 }
 
+var _ fwk.ReservePlugin = &PlacementBinder{}
 var _ fwk.BindPlugin = &PlacementBinder{}
+var _ fwk.PostBindPlugin = &PlacementBinder{}
 
-// Name is the name of the plugin used in the plugin registry and configurations.
-const Name = names.PlacementBinder
+const (
+	// Name is the name of the plugin used in the plugin registry and configurations.
+	Name = names.PlacementBinder
+
+	turnStateKey fwk.StateKey = "Turn" + Name
+
+	// maxWriting bounds the writes under way. Deciding is faster than writing, and what the API server has not begun
+	// with only fills its queues until it answers "too many requests".
+	maxWriting = 32
+)
 
 // New gives the factory of the plugin.
 func New(writer virtual.PlacementWriter) frameworkruntime.PluginFactory {
 	return func(_ context.Context, _ runtime.Object, _ fwk.Handle) (fwk.Plugin, error) {
-		return &PlacementBinder{writer: writer}, nil
+		return &PlacementBinder{writer: writer, writing: make(chan struct{}, maxWriting)}, nil
 	}
 }
 
 // Name returns the name of the plugin.
 func (pl *PlacementBinder) Name() string {
 	return Name
+}
+
+// turn is a place among the writes under way, which is given back once.
+type turn struct {
+	once sync.Once
+	back func()
+}
+
+// Clone returns the turn itself: there is one for each cycle.
+func (t *turn) Clone() fwk.StateData {
+	return t
+}
+
+// Reserve waits until the assignment can be written soon. Meanwhile the scheduler decides nothing more.
+func (pl *PlacementBinder) Reserve(ctx context.Context, state fwk.CycleState, _ *v1.Pod, _ string) *fwk.Status {
+	select {
+	case pl.writing <- struct{}{}:
+		state.Write(turnStateKey, &turn{back: func() { <-pl.writing }})
+		return nil
+	case <-ctx.Done():
+		return fwk.AsStatus(ctx.Err())
+	}
+}
+
+// Unreserve ends the turn of a placement that was not bound.
+func (pl *PlacementBinder) Unreserve(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ string) {
+	endTurn(state)
+}
+
+// PostBind ends the turn of a placement that was bound.
+func (pl *PlacementBinder) PostBind(_ context.Context, state fwk.CycleState, _ *v1.Pod, _ string) {
+	endTurn(state)
+}
+
+func endTurn(state fwk.CycleState) {
+	if data, err := state.Read(turnStateKey); err == nil {
+		t := data.(*turn)
+		t.once.Do(t.back)
+	}
 }
 
 // Bind writes the assignment. It never skips: no other binder could write it.

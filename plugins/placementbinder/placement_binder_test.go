@@ -89,6 +89,31 @@ func TestBind(t *testing.T) {
 	}
 }
 
+// As many writes may be under way as there are turns. A turn ends once, whatever the scheduler calls.
+func TestWritesWaitForTheirTurn(t *testing.T) {
+	created, err := New(&recorder{})(t.Context(), nil, nil)
+	require.NoError(t, err)
+	pl := created.(*PlacementBinder)
+	var states []fwk.CycleState
+	for range maxWriting {
+		state := framework.NewCycleState()
+		require.True(t, pl.Reserve(t.Context(), state, nil, "east").IsSuccess())
+		states = append(states, state)
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	late := framework.NewCycleState()
+	assert.Equal(t, fwk.Error, pl.Reserve(stopped, late, nil, "east").Code(), "all turns are taken")
+	pl.Unreserve(t.Context(), late, nil, "east") // which the scheduler calls also for a Reserve that failed
+	assert.Len(t, pl.writing, maxWriting)
+
+	pl.PostBind(t.Context(), states[0], nil, "east")
+	pl.Unreserve(t.Context(), states[0], nil, "east")
+	pl.Unreserve(t.Context(), states[1].Clone(), nil, "east")
+	assert.Len(t, pl.writing, maxWriting-2)
+	assert.True(t, pl.Reserve(t.Context(), late, nil, "east").IsSuccess())
+}
+
 // reserve takes a placement to where the scheduler calls Bind.
 func reserve(t *testing.T) (fwk.CycleState, *v1.Pod) {
 	t.Helper()

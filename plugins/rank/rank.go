@@ -16,7 +16,8 @@ limitations under the License.
 
 // Package rank holds the plugin Rank, which chooses one of the clusters that fit. The order is that of
 // internal/placement and total, so that the same fleet always gets the same answer: kube-scheduler chooses at random
-// between equal scores, therefore one cluster gets all points and the others none. It must not refuse a cluster.
+// between equal scores, therefore one cluster gets all points and the others none. It must not refuse a cluster that it
+// has not found a better one for.
 package rank
 
 import (
@@ -35,9 +36,11 @@ import (
 
 // Rank is a plugin that gives the best cluster the highest score and all others the lowest.
 type Rank struct {
+	handle      fwk.Handle
 	comparators []placement.Comparator
 }
 
+var _ fwk.PreFilterPlugin = &Rank{}
 var _ fwk.PreScorePlugin = &Rank{}
 var _ fwk.ScorePlugin = &Rank{}
 
@@ -49,8 +52,8 @@ const (
 )
 
 // New makes the plugin.
-func New(_ context.Context, _ runtime.Object, _ fwk.Handle) (fwk.Plugin, error) {
-	return &Rank{comparators: placement.DefaultComparators()}, nil
+func New(_ context.Context, _ runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+	return &Rank{handle: handle, comparators: placement.DefaultComparators()}, nil
 }
 
 // Name returns the name of the plugin.
@@ -76,10 +79,7 @@ func (pl *Rank) PreScore(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
 	}
 	candidates := make([]placement.Candidate, 0, len(nodes))
 	for _, nodeInfo := range nodes {
-		candidates = append(candidates, placement.Candidate{
-			Cluster: nodeInfo.Node().Name,
-			Load:    load(requirements, pod.Namespace, nodeInfo),
-		})
+		candidates = append(candidates, candidateFor(requirements, pod.Namespace, nodeInfo))
 	}
 	best, ok := placement.Best(candidates, pl.comparators)
 	if !ok {
@@ -88,6 +88,10 @@ func (pl *Rank) PreScore(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
 	klog.FromContext(ctx).V(5).Info("Ranked clusters", "pod", klog.KObj(pod), "best", best.Cluster, "load", best.Load, "candidates", len(candidates))
 	state.Write(preScoreStateKey, &preScoreState{best: best.Cluster})
 	return nil
+}
+
+func candidateFor(requirements *virtual.Requirements, namespace string, nodeInfo fwk.NodeInfo) placement.Candidate {
+	return placement.Candidate{Cluster: nodeInfo.Node().Name, Load: load(requirements, namespace, nodeInfo)}
 }
 
 // load counts the deployment's replicas on a cluster, without those that are about to leave and without the one that

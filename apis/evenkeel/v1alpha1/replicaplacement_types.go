@@ -57,19 +57,20 @@ type EngineRequirements struct {
 }
 
 // ReplicaPlacementSpec is one wanted replica of one ModelDeployment. It is written by the deployment's controller.
-// +kubebuilder:validation:XValidation:rule="self.deploymentName == oldSelf.deploymentName && self.slot == oldSelf.slot && self.attempt == oldSelf.attempt",message="deploymentName, slot and attempt are immutable"
-// +kubebuilder:validation:XValidation:rule="has(self.replaces) == has(oldSelf.replaces) && (!has(self.replaces) || self.replaces == oldSelf.replaces)",message="replaces is immutable"
-// +kubebuilder:validation:XValidation:rule="has(self.adopts) == has(oldSelf.adopts) && (!has(self.adopts) || self.adopts == oldSelf.adopts)",message="adopts is immutable"
+// +kubebuilder:validation:XValidation:rule="has(self.replaces) == has(oldSelf.replaces) && has(self.adopts) == has(oldSelf.adopts)",message="replaces and adopts are immutable"
 type ReplicaPlacementSpec struct {
 	// DeploymentName names the ModelDeployment in the same namespace.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="deploymentName is immutable"
 	DeploymentName string `json:"deploymentName"`
 	// Slot tells the wanted replicas of the deployment apart. A replacement has the slot of what it replaces.
 	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="slot is immutable"
 	Slot int32 `json:"slot"`
 	// Attempt counts the placements of the slot, from 1.
 	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="attempt is immutable"
 	Attempt int32 `json:"attempt"`
 	// SchedulerName names the profile of the hub scheduler that assigns a cluster.
 	// +kubebuilder:validation:MinLength=1
@@ -99,6 +100,7 @@ type ReplicaPlacementSpec struct {
 	// Replaces names the placement that this one takes over from. Its nodes count as free for this one, unless surge is
 	// set.
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="replaces is immutable"
 	// +optional
 	Replaces string `json:"replaces,omitempty"`
 	// Surge tells that the replica is to serve before the one that it replaces goes, so that it needs nodes of its own.
@@ -106,6 +108,7 @@ type ReplicaPlacementSpec struct {
 	Surge bool `json:"surge,omitempty"`
 	// Adopts names a ModelReplica that was there before its placement. The scheduler leaves such a placement alone.
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="adopts is immutable"
 	// +optional
 	Adopts string `json:"adopts,omitempty"`
 	// ExcludedClusters are not considered.
@@ -180,6 +183,7 @@ type Move struct {
 // ReplicaPlacementStatus is how the placement stands.
 type ReplicaPlacementStatus struct {
 	// Assignment is where the replica goes, once the scheduler has decided.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="status.assignment is immutable once set"
 	// +optional
 	Assignment *Assignment `json:"assignment,omitempty"`
 	// NominatedCluster is where room is being made for the placement.
@@ -207,7 +211,7 @@ type ReplicaPlacementStatus struct {
 // +kubebuilder:printcolumn:name="Step",type=string,JSONPath=`.status.move.step`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Scheduled")].message`,priority=1
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.assignment) || (has(self.status) && has(self.status.assignment) && self.status.assignment == oldSelf.status.assignment)",message="status.assignment is immutable once set"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.status) || !has(oldSelf.status.assignment) || has(self.status) && has(self.status.assignment)",message="status.assignment is immutable once set"
 type ReplicaPlacement struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

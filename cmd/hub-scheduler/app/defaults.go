@@ -80,13 +80,14 @@ func setDefaults(configuration *configv1.KubeSchedulerConfiguration) {
 func defaultPlugins() *configv1.Plugins {
 	return &configv1.Plugins{
 		QueueSort:  enabled(upstreamnames.PrioritySort),
-		PreFilter:  enabled(upstreamnames.NodeAffinity, names.PoolFit),
+		PreFilter:  enabled(upstreamnames.NodeAffinity, names.PoolFit, names.Rank),
 		Filter:     enabled(names.ClusterReady, upstreamnames.NodeName, upstreamnames.TaintToleration, upstreamnames.NodeAffinity, names.PoolFit),
 		PostFilter: enabled(names.Preemption),
 		PreScore:   enabled(names.Rank),
 		Score:      enabled(names.Rank),
-		Reserve:    enabled(names.PoolFit),
+		Reserve:    enabled(names.PoolFit, names.PlacementBinder),
 		Bind:       enabled(names.PlacementBinder),
+		PostBind:   enabled(names.PlacementBinder),
 	}
 }
 
@@ -113,10 +114,23 @@ func withDefaultPlugins(profile *configv1.Plugins) *configv1.Plugins {
 		{&out.Score, &defaults.Score},
 		{&out.Reserve, &defaults.Reserve},
 		{&out.Bind, &defaults.Bind},
+		{&out.PostBind, &defaults.PostBind},
 	} {
 		point.own.Enabled = mergePlugins(point.defaults.Enabled, point.own, &profile.MultiPoint)
 	}
+	// Rank runs the filters, which read what every other plugin prepares at PreFilter.
+	out.PreFilter.Enabled = last(out.PreFilter.Enabled, names.Rank)
 	return out
+}
+
+// last moves a plugin behind all others.
+func last(plugins []configv1.Plugin, name string) []configv1.Plugin {
+	i := slices.IndexFunc(plugins, func(plugin configv1.Plugin) bool { return plugin.Name == name })
+	if i < 0 {
+		return plugins
+	}
+	moved := plugins[i]
+	return append(slices.Delete(plugins, i, i+1), moved)
 }
 
 // mergePlugins puts the defaults that a profile neither disables nor names before the profile's own plugins.

@@ -71,13 +71,14 @@ func enabledPlugins(plugins *config.Plugins) map[string][]string {
 func defaultNames() map[string][]string {
 	return map[string][]string{
 		"queueSort":  {"PrioritySort"},
-		"preFilter":  {"NodeAffinity", "PoolFit"},
+		"preFilter":  {"NodeAffinity", "PoolFit", "Rank"},
 		"filter":     {"ClusterReady", "NodeName", "TaintToleration", "NodeAffinity", "PoolFit"},
 		"postFilter": {"Preemption"},
 		"preScore":   {"Rank"},
 		"score":      {"Rank"},
-		"reserve":    {"PoolFit"},
+		"reserve":    {"PoolFit", "PlacementBinder"},
 		"bind":       {"PlacementBinder"},
+		"postBind":   {"PlacementBinder"},
 	}
 }
 
@@ -121,14 +122,14 @@ func TestConfigurationFile(t *testing.T) {
 		"a default disabled everywhere": {
 			text: "profiles: [{plugins: {multiPoint: {disabled: [{name: NodeAffinity}]}}}]",
 			want: without(func(want map[string][]string) {
-				want["preFilter"] = []string{"PoolFit"}
+				want["preFilter"] = []string{"PoolFit", "Rank"}
 				want["filter"] = []string{"ClusterReady", "NodeName", "TaintToleration", "PoolFit"}
 			}),
 		},
 		"one added": {
 			text: "profiles: [{plugins: {preFilter: {enabled: [{name: CapacityScheduling}]}}}]",
 			want: without(func(want map[string][]string) {
-				want["preFilter"] = []string{"NodeAffinity", "PoolFit", "CapacityScheduling"}
+				want["preFilter"] = []string{"NodeAffinity", "PoolFit", "CapacityScheduling", "Rank"}
 			}),
 		},
 		"one added at many points": {
@@ -138,6 +139,7 @@ func TestConfigurationFile(t *testing.T) {
 		"a default named at many points stands only there": {
 			text: "profiles: [{plugins: {multiPoint: {enabled: [{name: Rank, weight: 5}]}}}]",
 			want: without(func(want map[string][]string) {
+				want["preFilter"] = []string{"NodeAffinity", "PoolFit"}
 				delete(want, "preScore")
 				delete(want, "score")
 				want["multiPoint"] = []string{"Rank"}
@@ -219,7 +221,7 @@ func TestShippedProfilesNameRegisteredPlugins(t *testing.T) {
 	}
 	capacity := loadFile(t, filepath.Join(manifests, "capacity", "config.yaml"))
 	want := defaultNames()
-	want["preFilter"] = append(want["preFilter"], "CapacityScheduling")
+	want["preFilter"] = []string{"NodeAffinity", "PoolFit", "CapacityScheduling", "Rank"} // Rank runs the filters
 	want["reserve"] = append(want["reserve"], "CapacityScheduling")
 	assert.Equal(t, want, enabledPlugins(capacity.Profiles[0].Plugins))
 }

@@ -23,6 +23,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -132,6 +133,11 @@ func replicaPlacement(r replica) *evenkeel.ReplicaPlacement {
 			Name:      r.name(),
 			Namespace: namespace,
 			Labels:    map[string]string{modelplane.LabelDeployment: r.deployment},
+			// As the manager sets it, which would have made the placement. The deployment itself is not needed.
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: modelplane.GroupVersion.String(), Kind: "ModelDeployment", Name: r.deployment,
+				UID: types.UID(r.deployment), Controller: ptr.To(true),
+			}},
 		},
 		Spec: evenkeel.ReplicaPlacementSpec{
 			DeploymentName: r.deployment,

@@ -19,6 +19,7 @@ limitations under the License.
 package scheduler
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -27,6 +28,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
@@ -67,7 +69,33 @@ func TestPlace(t *testing.T) {
 		ResourceVersion: event.Regarding.ResourceVersion,
 	}, event.Regarding)
 
-	assert.Equal(t, map[string]int{"patch replicaplacements/status": 1, "create events": 1}, h.schedulerWrites())
+	assert.Equal(t, map[string]int{"update replicaplacements/status": 1, "create events": 1}, h.schedulerWrites())
+}
+
+// A deployment's assignments are one event on it, with a count.
+func TestAssignmentsAreToldOnTheDeployment(t *testing.T) {
+	h := newHub(t, controlplane.Options{})
+	h.create(cluster("east", pool("h100", 9)))
+	h.startScheduler()
+	for slot := range int32(5) {
+		p := placement("chat", slot)
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "modelplane.ai/v1alpha1", Kind: "ModelDeployment", Name: "chat", UID: "uid-chat", Controller: ptr.To(true)}}
+		h.create(p)
+		h.waitAssigned(p.Name)
+	}
+	h.eventually(func() error {
+		list := &eventsv1.EventList{}
+		if err := h.List(t.Context(), list, client.InNamespace(namespace)); err != nil {
+			return err
+		}
+		if len(list.Items) != 1 || list.Items[0].Series == nil {
+			return fmt.Errorf("no single series of events: %+v", list.Items)
+		}
+		event := list.Items[0]
+		assert.Equal(t, "Scheduled", event.Reason)
+		assert.Equal(t, corev1.ObjectReference{APIVersion: "modelplane.ai/v1alpha1", Kind: "ModelDeployment", Namespace: namespace, Name: "chat", UID: "uid-chat"}, event.Regarding)
+		return nil
+	})
 }
 
 // eventAbout finds the one event about a placement.

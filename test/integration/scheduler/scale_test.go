@@ -85,7 +85,7 @@ func TestThousandClusters(t *testing.T) {
 		writes := h.schedulerWrites()
 		return unless(writes["create events"] == placements, fmt.Sprintf("writes so far: %v", writes))
 	})
-	assert.Equal(t, map[string]int{"patch replicaplacements/status": placements, "create events": placements}, h.schedulerWrites(),
+	assert.Equal(t, map[string]int{"update replicaplacements/status": placements, "create events": placements}, h.schedulerWrites(),
 		"one write and one event a placement")
 	rss := sched.peakRSS()
 	t.Logf("peak RSS %d MiB", rss)

@@ -67,7 +67,7 @@ func TestStatusWrites(t *testing.T) {
 		assert.Equal(t, before.Generation, after.Generation)
 		assert.True(t, meta.IsStatusConditionTrue(after.Status.Conditions, "Other"))
 		assert.True(t, meta.IsStatusConditionTrue(after.Status.Conditions, evenkeel.ConditionScheduled))
-		assert.Equal(t, map[string]int{"patch replicaplacements/status": 1}, h.schedulerWrites())
+		assert.Equal(t, map[string]int{"update replicaplacements/status": 1}, h.schedulerWrites())
 
 		assert.ErrorContains(t, writer.Assign(t.Context(), virtual.PodFor(before), to("west")), `assigned to InferenceCluster "east" by somebody else`)
 		require.NoError(t, writer.Assign(t.Context(), virtual.PodFor(before), to("east")), "again what it has already")
