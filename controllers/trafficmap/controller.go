@@ -19,6 +19,7 @@ package trafficmap
 import (
 	"context"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,6 +35,9 @@ import (
 	"github.com/evenkeel-io/evenkeel/controllers/trafficmap/probe"
 	weights "github.com/evenkeel-io/evenkeel/internal/trafficmap"
 )
+
+// staleRetry is how long the cache gets to catch up.
+const staleRetry = 50 * time.Millisecond
 
 // Reconciler keeps the TrafficMaps of InferenceServices.
 type Reconciler struct {
@@ -71,7 +75,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	err := r.reconcile(ctx, isvc, tm)
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		log.FromContext(ctx).V(1).Info("The cache was behind; looking again", "reason", err.Error())
-		return ctrl.Result{Requeue: true}, nil
+		return ctrl.Result{RequeueAfter: staleRetry}, nil
 	}
 	return ctrl.Result{}, err
 }

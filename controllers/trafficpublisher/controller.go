@@ -41,6 +41,9 @@ import (
 // finalizer keeps a map until what was published for it is gone.
 const finalizer = "ome.io/trafficmap-publisher"
 
+// staleRetry is how long the cache gets to catch up.
+const staleRetry = 50 * time.Millisecond
+
 // Options configure the publisher.
 type Options struct {
 	// Gateway to publish to; nil withdraws what was published before.
@@ -86,7 +89,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	result, err := r.reconcile(ctx, tm)
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		log.FromContext(ctx).V(1).Info("The cache was behind; looking again", "reason", err.Error())
-		return ctrl.Result{Requeue: true}, nil
+		return ctrl.Result{RequeueAfter: staleRetry}, nil
 	}
 	if err == nil {
 		return result, nil

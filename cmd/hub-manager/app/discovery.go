@@ -32,10 +32,10 @@ import (
 
 // versions are the versions in which this program knows each group.
 var versions = map[string]schema.GroupVersion{
-	modelplane.GroupVersion.Group:    modelplane.GroupVersion,
-	evenkeel.GroupVersion.Group:      evenkeel.GroupVersion,
-	ome.GroupVersion.Group:           ome.GroupVersion,
-	gateway.SchemeGroupVersion.Group: gateway.SchemeGroupVersion,
+	modelplane.GroupVersion.Group: modelplane.GroupVersion,
+	evenkeel.GroupVersion.Group:   evenkeel.GroupVersion,
+	ome.GroupVersion.Group:        ome.GroupVersion,
+	gateway.GroupName:             schema.GroupVersion(gateway.GroupVersion),
 }
 
 // notServed gives those of the resources that the hub does not serve.

@@ -26,6 +26,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/cli"
 	"github.com/evenkeel-io/evenkeel/internal/trafficdrain"
 )
@@ -46,23 +47,32 @@ type operation struct {
 
 const annotationsPath = "/metadata/annotations"
 
+func annotationPath(key string) string {
+	return annotationsPath + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+}
+
 // operations tests the identity of what was read, then changes the one annotation.
 func (p *Plan) operations() []operation {
 	ops := []operation{
 		{"test", "/metadata/uid", string(p.Service.UID)},
 		{"test", "/metadata/resourceVersion", p.Service.ResourceVersion},
 	}
-	path := annotationsPath + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(trafficdrain.AnnotationKey)
+	path := annotationPath(trafficdrain.AnnotationKey)
 	switch {
 	case !p.Value.Present:
 		return append(ops, operation{Op: "remove", Path: path})
 	case p.Service.Drains().Present:
-		return append(ops, operation{"replace", path, p.Value.Raw})
+		ops = append(ops, operation{"replace", path, p.Value.Raw})
+	default:
+		if !p.Service.hasAnnotations() {
+			ops = append(ops, operation{"add", annotationsPath, map[string]string{}})
+		}
+		ops = append(ops, operation{"add", path, p.Value.Raw})
 	}
-	if !p.Service.hasAnnotations() {
-		ops = append(ops, operation{"add", annotationsPath, map[string]string{}})
+	if p.AllowBlackout {
+		ops = append(ops, operation{"add", annotationPath(evenkeel.AnnotationAllowBlackout), p.Drain.ID})
 	}
-	return append(ops, operation{"add", path, p.Value.Raw})
+	return ops
 }
 
 // Send asks the API server to carry out a plan, or with dryRun only to check it. The error is

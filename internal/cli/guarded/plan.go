@@ -43,6 +43,9 @@ type Plan struct {
 	// Service is the one that was read; the patch holds for exactly this one.
 	Service *Service
 	trafficdrain.Change
+	// AllowBlackout tells the guard of Evenkeel's hubs that this very drain may leave the
+	// service without traffic. OME's commands never set it.
+	AllowBlackout bool
 }
 
 // PlanDrain plans to add a drain. It refuses, in this order: an object that is too large, a

@@ -45,6 +45,8 @@ type action struct {
 	yes    bool
 	dryRun string
 	output string
+	// allowBlackout is Evenkeel's only.
+	allowBlackout bool
 
 	// validate checks what the flags say about the drain.
 	validate func() error
@@ -118,11 +120,8 @@ func (a *action) complete(args []string) (target, error) {
 	if len(args) != 1 {
 		return refuse("exactly one inference service is required")
 	}
-	if !cli.KnownFormat(a.output) {
-		return refuse("output must be table, wide, json or yaml")
-	}
-	if a.dryRun != dryRunNone && a.dryRun != dryRunClient && a.dryRun != dryRunServer {
-		return refuse("dry-run must be none, client or server")
+	if err := a.completeModes(); err != nil {
+		return target{}, err
 	}
 	name := args[0]
 	if len(validation.IsDNS1123Subdomain(name)) > 0 || !trafficdrain.SafeScalar(name) {
@@ -131,6 +130,25 @@ func (a *action) complete(args []string) (target, error) {
 	if err := a.validate(); err != nil {
 		return target{}, err
 	}
+	t, err := a.completePlace()
+	t.name = name
+	return t, err
+}
+
+// completeModes checks how the command is to work.
+func (a *action) completeModes() error {
+	if !cli.KnownFormat(a.output) {
+		return &cli.Error{Message: "output must be table, wide, json or yaml"}
+	}
+	if a.dryRun != dryRunNone && a.dryRun != dryRunClient && a.dryRun != dryRunServer {
+		return &cli.Error{Message: "dry-run must be none, client or server"}
+	}
+	return nil
+}
+
+// completePlace finds out where the command is to work.
+func (a *action) completePlace() (target, error) {
+	refuse := func(message string) (target, error) { return target{}, &cli.Error{Message: message} }
 	namespace, err := a.Namespace()
 	if err != nil {
 		return target{}, &cli.Error{Message: "resolve workload namespace failed", Cause: guarded.OneLine(err.Error())}
@@ -142,7 +160,7 @@ func (a *action) complete(args []string) (target, error) {
 	if contextName == "" || !trafficdrain.SafeScalar(contextName) {
 		return refuse("selected kubeconfig context is unavailable or unsafe")
 	}
-	return target{context: contextName, namespace: namespace, name: name}, nil
+	return target{context: contextName, namespace: namespace}, nil
 }
 
 // contextName is the context in use, or empty if there is none of that name.

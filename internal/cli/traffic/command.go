@@ -22,9 +22,10 @@ import (
 	"github.com/evenkeel-io/evenkeel/internal/cli"
 )
 
-// NewCommand makes `kubectl evenkeel traffic`.
+// NewCommand makes `kubectl evenkeel traffic`: OME's commands, the same for all services at
+// once, and the list of all drains.
 func NewCommand(f *cli.Factory) *cobra.Command {
-	return newGroup(f, newDrain, newUndrain, newStatus, newExplain)
+	return newGroup(f, newFleetDrain, newFleetUndrain, newDrains, newStatus, newExplain)
 }
 
 // NewOMECommand makes `kubectl ome traffic`, which has what OME's own has.

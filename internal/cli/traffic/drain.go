@@ -27,6 +27,19 @@ import (
 )
 
 func newDrain(f *cli.Factory) *cobra.Command {
+	a, cmd := drainAction(f)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) }
+	return cmd
+}
+
+func newUndrain(f *cli.Factory) *cobra.Command {
+	a, cmd := undrainAction(f)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) }
+	return cmd
+}
+
+// drainAction makes the command drain, all but what it runs.
+func drainAction(f *cli.Factory) (*action, *cobra.Command) {
 	a := &action{Factory: f, name: actionDrain}
 	cmd := &cobra.Command{
 		Use:   "drain INFERENCESERVICE --workload-cluster CLUSTER --id ID --reason REASON",
@@ -40,7 +53,6 @@ running there, and the other clusters share the traffic in the same ratio as bef
   # Drain, without being asked
   %[1]s traffic drain chat -n prod --workload-cluster worker-a --id maintenance-a --reason "planned maintenance" --yes`, f.Program),
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
 	}
 	a.addFlags(cmd)
 	flags := cmd.Flags()
@@ -52,11 +64,18 @@ running there, and the other clusters share the traffic in the same ratio as bef
 		}
 		return guarded.Refusal(a.drain.Validate())
 	}
-	a.plan = func(s *guarded.Service) (*guarded.Plan, error) { return guarded.PlanDrain(s, a.drain) }
-	return cmd
+	a.plan = func(s *guarded.Service) (*guarded.Plan, error) {
+		p, err := guarded.PlanDrain(s, a.drain)
+		if err == nil {
+			p.AllowBlackout = a.allowBlackout
+		}
+		return p, err
+	}
+	return a, cmd
 }
 
-func newUndrain(f *cli.Factory) *cobra.Command {
+// undrainAction makes the command undrain, all but what it runs.
+func undrainAction(f *cli.Factory) (*action, *cobra.Command) {
 	a := &action{Factory: f, name: actionUndrain}
 	cmd := &cobra.Command{
 		Use:   "undrain INFERENCESERVICE --id ID",
@@ -65,10 +84,9 @@ func newUndrain(f *cli.Factory) *cobra.Command {
 weight back when no other drain names it.`,
 		Example: fmt.Sprintf(`  %s traffic undrain chat -n prod --id maintenance-a`, f.Program),
 		Args:    cobra.ArbitraryArgs,
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) },
 	}
 	a.addFlags(cmd)
 	a.validate = func() error { return guarded.Refusal(trafficdrain.ValidateID(a.drain.ID)) }
 	a.plan = func(s *guarded.Service) (*guarded.Plan, error) { return guarded.PlanUndrain(s, a.drain.ID) }
-	return cmd
+	return a, cmd
 }

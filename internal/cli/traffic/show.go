@@ -39,7 +39,6 @@ import (
 var (
 	services = v1beta1.GroupVersion.WithResource("inferenceservices")
 	maps     = v1beta1.GroupVersion.WithResource("trafficmaps")
-	clusters = v1beta1.GroupVersion.WithResource("workloadclusters")
 )
 
 // show is a command that reads one service and its map and reports on them.
