@@ -112,7 +112,7 @@ func (a *Adviser) advise(ctx context.Context, policy *evenkeel.DisruptionPolicy)
 		}
 		selected++
 		if a.neverMoves(d, together) {
-			stuck = append(stuck, fmt.Sprintf("%s of %d replicas", d.Name, d.Spec.Replicas))
+			stuck = append(stuck, fmt.Sprintf("%s (replicas: %d)", d.Name, d.Spec.Replicas))
 		}
 	}
 	if selected == 0 && a.neverMoves(anyDeployment(policy), []*evenkeel.DisruptionPolicy{forAll(policy)}) {
