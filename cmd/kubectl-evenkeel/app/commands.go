@@ -21,6 +21,7 @@ import (
 
 	"github.com/evenkeel-io/evenkeel/internal/cli"
 	"github.com/evenkeel-io/evenkeel/internal/cli/get"
+	"github.com/evenkeel-io/evenkeel/internal/cli/systemnodes"
 	"github.com/evenkeel-io/evenkeel/internal/cli/traffic"
 )
 
@@ -30,6 +31,6 @@ type group func(*cli.Factory) *cobra.Command
 // groups lists the commands of each name. A new group is one line here; a new kind for
 // `get` is one line in internal/cli/get.
 var groups = map[cli.Program][]group{
-	cli.Evenkeel: {get.NewCommand, traffic.NewCommand},
+	cli.Evenkeel: {get.NewCommand, systemnodes.NewCommand, traffic.NewCommand},
 	cli.OME:      {get.NewOMECommand, traffic.NewOMECommand},
 }

@@ -1,0 +1,22 @@
+/*
+Copyright The Evenkeel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package workloadcluster plays a cluster that serves models, for the demo, tests and benchmarks: a control plane with
+// the real controller manager and the real default scheduler, nodes and kubelets by kwok, the components that Modelplane
+// installs as their installers write them, a cloud that maintains nodes, and a prober of Services.
+//
+// Programs of the project must not import it.
+package workloadcluster
