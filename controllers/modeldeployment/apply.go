@@ -74,6 +74,8 @@ func (r *Reconciler) applyOne(ctx context.Context, d *modelplane.ModelDeployment
 		return r.applyEndpoint(ctx, d, a)
 	case replicas.DeleteEndpoint:
 		return r.remove(ctx, d, a.Endpoint)
+	case replicas.HurryService:
+		return r.hurryService(ctx, a)
 	default:
 		return fmt.Errorf("unknown action %T", action)
 	}

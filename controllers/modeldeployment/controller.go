@@ -57,8 +57,22 @@ type Options struct {
 	MaxConcurrentReconciles int
 	// Disruption is what moves keep to where no DisruptionPolicy says otherwise.
 	Disruption evenkeel.DisruptionSettings
+	// MaxParallelMoves is how many replicas of the fleet may be on the move at a time; 0 sets no limit.
+	MaxParallelMoves int
+	// MaxLoadingPerCluster is how many replicas that move may load on one cluster at a time; 0 sets no limit.
+	MaxLoadingPerCluster int
 	// Settings of decisions.
 	Settings replicas.Settings
+	// Serves tells which kinds the hub serves that the controller can do without.
+	Serves Serves
+}
+
+// Serves tells which kinds a hub serves that are not needed everywhere.
+type Serves struct {
+	// Caches are ModelCaches.
+	Caches bool
+	// Traffic are ModelServices and HTTPRoutes.
+	Traffic bool
 }
 
 // Reconciler keeps the replicas of ModelDeployments.
@@ -77,10 +91,13 @@ type Reconciler struct {
 	pools   poolCache
 	gauges  *gauges
 	own     ownWrites
-	// noted remembers by UID the deployments that somebody else's composition was reported for.
+	steps   *stepLog
+	limiter *limiter
+	// noted remembers by UID what of a deployment was reported that is worth one event: that somebody else's composition
+	// makes its replicas, or an annotation or policy that cannot be read.
 	noted sync.Map
-	// caches tells whether the hub serves ModelCaches.
-	caches bool
+	// requested remembers by UID what a ModelService was last asked.
+	requested sync.Map
 }
 
 var _ reconcile.Reconciler = &Reconciler{}
@@ -120,7 +137,11 @@ func (r *Reconciler) reconcile(ctx context.Context, d *modelplane.ModelDeploymen
 	if !r.own.shown(observation) {
 		return ctrl.Result{RequeueAfter: catchUpRetry}, nil
 	}
-	result := replicas.Decide(*observation)
+	if err := r.limiter.seed(ctx, r.Client); err != nil {
+		return ctrl.Result{}, err
+	}
+	result := r.limiter.decide(client.ObjectKeyFromObject(d), observation)
+	r.steps.observe(log.FromContext(ctx).WithName("audit"), client.ObjectKeyFromObject(d), result.Steps, observation.Now)
 	r.gauges.set(client.ObjectKeyFromObject(d), &result)
 	if err := r.apply(ctx, d, result.Actions); err != nil {
 		return ctrl.Result{}, err
@@ -135,4 +156,6 @@ func (r *Reconciler) reconcile(ctx context.Context, d *modelplane.ModelDeploymen
 func (r *Reconciler) forget(key types.NamespacedName) {
 	r.gauges.forget(key)
 	r.own.forget(key)
+	r.steps.forget(key)
+	r.limiter.forget(key)
 }

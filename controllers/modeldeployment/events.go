@@ -19,6 +19,7 @@ package modeldeployment
 import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
@@ -33,6 +34,10 @@ const EventInvalidPolicy = "InvalidDisruptionPolicy"
 
 func (r *Reconciler) emit(d *modelplane.ModelDeployment, list []replicas.Event) {
 	for _, e := range list {
+		if e.Reason == replicas.EventInvalidTolerationSeconds {
+			r.warnOnce(d, e.Reason, e.Message)
+			continue
+		}
 		eventType := corev1.EventTypeNormal
 		if e.Warning {
 			eventType = corev1.EventTypeWarning
@@ -40,6 +45,18 @@ func (r *Reconciler) emit(d *modelplane.ModelDeployment, list []replicas.Event) 
 		r.record(d, e.Placement, eventType, e.Reason, e.Message)
 		r.gauges.observe(e)
 	}
+}
+
+// warnOnce reports on the deployment what stays as it is until a person changes it.
+func (r *Reconciler) warnOnce(d *modelplane.ModelDeployment, reason, message string) {
+	if last, noted := r.noted.Swap(noteKey{d.UID, reason}, message); !noted || last != message {
+		r.warn(d, nil, reason, message)
+	}
+}
+
+type noteKey struct {
+	deployment types.UID
+	reason     string
 }
 
 // warn reports on the deployment and, if given, on the placement.

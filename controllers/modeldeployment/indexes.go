@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
@@ -39,6 +40,12 @@ const (
 	indexModelCache = "modelCache"
 	// indexPriorityClass finds deployments by the priority class that they name.
 	indexPriorityClass = "priorityClass"
+	// indexUnasked finds placements by the cause that no person asks for.
+	indexUnasked = "unasked"
+	// indexBackend finds endpoints, and routes, by the Service that routes name.
+	indexBackend = "backend"
+	// indexSelects finds services by a label that they select endpoints by.
+	indexSelects = "selects"
 	// indexShort finds deployments that do not have all replicas they want.
 	indexShort = "short"
 )
@@ -48,20 +55,31 @@ const isShort = "true"
 // placementName splits a placement's name into its deployment's, slot and attempt.
 var placementName = regexp.MustCompile(`^(.+)-[0-9]+-[0-9]+$`)
 
-func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
-	for _, index := range []struct {
-		of      client.Object
-		name    string
-		extract client.IndexerFunc
-	}{
+type index struct {
+	of      client.Object
+	name    string
+	extract client.IndexerFunc
+}
+
+func addIndexes(ctx context.Context, indexer client.FieldIndexer, serves Serves) error {
+	indexes := []index{
 		{&evenkeel.ReplicaPlacement{}, indexDeployment, placementDeployments},
 		{&evenkeel.ReplicaPlacement{}, indexCluster, placementCluster},
+		{&evenkeel.ReplicaPlacement{}, indexUnasked, placementUnasked},
 		{&modelplane.ModelReplica{}, indexDeployment, labelledDeployment},
 		{&modelplane.ModelEndpoint{}, indexDeployment, labelledDeployment},
 		{&modelplane.ModelDeployment{}, indexModelCache, deploymentCache},
 		{&modelplane.ModelDeployment{}, indexPriorityClass, deploymentPriorityClass},
 		{&modelplane.ModelDeployment{}, indexShort, deploymentShort},
-	} {
+	}
+	if serves.Traffic {
+		indexes = append(indexes,
+			index{&modelplane.ModelEndpoint{}, indexBackend, endpointBackend},
+			index{&modelplane.ModelService{}, indexSelects, selectedPairs},
+			index{&gatewayv1.HTTPRoute{}, indexBackend, routeBackends},
+		)
+	}
+	for _, index := range indexes {
 		if err := indexer.IndexField(ctx, index.of, index.name, index.extract); err != nil {
 			return fmt.Errorf("index %T by %s: %w", index.of, index.name, err)
 		}

@@ -50,8 +50,8 @@ func newGauges() (*gauges, error) {
 	g := &gauges{
 		moves: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "evenkeel_replica_moves_total",
-			Help: "Moves of replicas that have ended, by result: moved, or unplaceable for replicas that left with nowhere to go.",
-		}, []string{"result"}),
+			Help: "Moves of replicas that have ended, by cause and result: moved, unplaceable for replicas that left with nowhere to go, or rolled_back for replacements that did not serve.",
+		}, []string{"cause", "result"}),
 		byDeployment: map[types.NamespacedName]figures{},
 	}
 	for _, c := range []prometheus.Collector{g, g.moves} {
@@ -85,9 +85,11 @@ func (g *gauges) observe(e replicas.Event) {
 	}
 	switch e.Reason {
 	case replicas.EventMoved:
-		g.moves.WithLabelValues("moved").Inc()
+		g.moves.WithLabelValues(e.Cause, "moved").Inc()
 	case replicas.EventUnplaceable:
-		g.moves.WithLabelValues("unplaceable").Inc()
+		g.moves.WithLabelValues(e.Cause, "unplaceable").Inc()
+	case replicas.EventRolledBack:
+		g.moves.WithLabelValues(e.Cause, "rolled_back").Inc()
 	}
 }
 

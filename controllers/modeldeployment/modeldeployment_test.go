@@ -267,17 +267,20 @@ evenkeel_replicas_unplaceable{namespace="b"} 0
 }
 
 func TestMovesAreCounted(t *testing.T) {
-	g := &gauges{moves: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "moves"}, []string{"result"})}
+	g := &gauges{moves: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "moves"}, []string{"cause", "result"})}
 	p := placementWith("chat-0-1", "p", "1")
 	for _, e := range []replicas.Event{
-		{Reason: replicas.EventMoved},
-		{Reason: replicas.EventUnplaceable}, {Reason: replicas.EventUnplaceable, Placement: p},
-		{Reason: replicas.EventLeaving},
+		{Reason: replicas.EventMoved, Cause: evenkeel.CauseTaint},
+		{Reason: replicas.EventUnplaceable, Cause: evenkeel.CausePool}, {Reason: replicas.EventUnplaceable, Cause: evenkeel.CausePool, Placement: p},
+		{Reason: replicas.EventRolledBack, Cause: evenkeel.CauseNotServing},
+		{Reason: replicas.EventLeaving, Cause: evenkeel.CauseTaint},
 	} {
 		g.observe(e)
 	}
-	assert.InDelta(t, 1, testutil.ToFloat64(g.moves.WithLabelValues("moved")), 0)
-	assert.InDelta(t, 1, testutil.ToFloat64(g.moves.WithLabelValues("unplaceable")), 0)
+	assert.InDelta(t, 1, testutil.ToFloat64(g.moves.WithLabelValues(evenkeel.CauseTaint, "moved")), 0)
+	assert.InDelta(t, 1, testutil.ToFloat64(g.moves.WithLabelValues(evenkeel.CausePool, "unplaceable")), 0)
+	assert.InDelta(t, 1, testutil.ToFloat64(g.moves.WithLabelValues(evenkeel.CauseNotServing, "rolled_back")), 0)
+	assert.Equal(t, 3, testutil.CollectAndCount(g.moves))
 }
 
 func TestBounded(t *testing.T) {

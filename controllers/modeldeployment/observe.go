@@ -62,6 +62,12 @@ func (r *Reconciler) observe(ctx context.Context, d *modelplane.ModelDeployment)
 	if o.Policy, err = r.policy(ctx, d); err != nil {
 		return nil, err
 	}
+	if o.Traffic, err = r.traffic(ctx, o); err != nil {
+		return nil, err
+	}
+	if o.Fleet.Shown, err = r.shown(ctx, o.Placements); err != nil {
+		return nil, err
+	}
 	o.Priority, err = r.priority(ctx, d)
 	return o, err
 }
@@ -74,7 +80,7 @@ func (r *Reconciler) policy(ctx context.Context, d *modelplane.ModelDeployment) 
 	}
 	policy, err := replicas.PolicyFor(d, pointers(list.Items), &r.Disruption)
 	if err != nil {
-		r.warn(d, nil, EventInvalidPolicy, err.Error()+". It does not count until it is corrected")
+		r.warnOnce(d, EventInvalidPolicy, err.Error()+". It does not count until it is corrected")
 	}
 	return policy, nil
 }
@@ -157,7 +163,7 @@ func (r *Reconciler) modelCache(ctx context.Context, d *modelplane.ModelDeployme
 	if ref == nil {
 		return replicas.CacheNone, nil, nil
 	}
-	if !r.caches {
+	if !r.Serves.Caches {
 		return replicas.CacheUnresolved, nil, nil
 	}
 	cache := &modelplane.ModelCache{}

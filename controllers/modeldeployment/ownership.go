@@ -86,10 +86,7 @@ func (r *Reconciler) handOff(ctx context.Context, d *modelplane.ModelDeployment)
 }
 
 func (r *Reconciler) noteComposition(d *modelplane.ModelDeployment) {
-	if _, noted := r.noted.LoadOrStore(d.UID, true); noted {
-		return
-	}
-	r.warn(d, nil, ReasonCompositionOwnsReplicas, fmt.Sprintf(
+	r.warnOnce(d, ReasonCompositionOwnsReplicas, fmt.Sprintf(
 		"The deployment asks for scheduler %q, but composition %q makes its replicas: leaving it alone. Remove the scheduler name, or list the composition in ownCompositions of hub-manager's configuration if it leaves replicas to Evenkeel",
 		schedulerName(d), composition(d)))
 }

@@ -27,6 +27,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
@@ -37,8 +39,8 @@ import (
 const Name = "modeldeployment"
 
 // Setup registers the controller with a manager whose hub serves ModelDeployments, ModelReplicas, ModelEndpoints,
-// InferenceClusters, ReplicaPlacements and DisruptionPolicies. servesCaches tells whether it serves ModelCaches too.
-func Setup(ctx context.Context, mgr ctrl.Manager, options Options, servesCaches bool) error {
+// InferenceClusters, ReplicaPlacements and DisruptionPolicies.
+func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	r := &Reconciler{
 		Options:  options,
 		Client:   mgr.GetClient(),
@@ -46,13 +48,16 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options, servesCaches 
 		Recorder: mgr.GetEventRecorder(FieldManager),
 		Clock:    clock.RealClock{},
 		matcher:  placement.NewMatcher(),
-		caches:   servesCaches,
+		limiter:  newLimiter(options.MaxParallelMoves, options.MaxLoadingPerCluster),
 	}
 	var err error
 	if r.gauges, err = newGauges(); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+	if r.steps, err = newStepLog(); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	if err := addIndexes(ctx, mgr.GetFieldIndexer(), options.Serves); err != nil {
 		return err
 	}
 	b := ctrl.NewControllerManagedBy(mgr).
@@ -64,7 +69,13 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options, servesCaches 
 		Watches(&modelplane.InferenceCluster{}, handler.EnqueueRequestsFromMapFunc(r.byCluster), builder.WithPredicates(clusterChanged())).
 		Watches(&evenkeel.DisruptionPolicy{}, handler.EnqueueRequestsFromMapFunc(r.byPolicy), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&schedulingv1.PriorityClass{}, handler.EnqueueRequestsFromMapFunc(r.byPriorityClass), builder.WithPredicates(predicate.GenerationChangedPredicate{}))
-	if servesCaches {
+	if options.Serves.Traffic {
+		b = b.Watches(&modelplane.ModelService{}, r.byService()).Watches(&gatewayv1.HTTPRoute{}, r.byRoute())
+	}
+	if r.limiter.limits() {
+		b = b.WatchesRawSource(source.Channel(r.limiter.woken, &handler.TypedEnqueueRequestForObject[*modelplane.ModelDeployment]{}))
+	}
+	if options.Serves.Caches {
 		b = b.Watches(&modelplane.ModelCache{}, handler.EnqueueRequestsFromMapFunc(r.byModelCache), builder.WithPredicates(predicate.GenerationChangedPredicate{}))
 	}
 	return b.WithOptions(controller.Options{MaxConcurrentReconciles: options.MaxConcurrentReconciles}).Complete(r)

@@ -37,6 +37,10 @@ type Result struct {
 	// Moving counts the replicas that are on the move, and Loading those of them that load, by cluster.
 	Moving  int
 	Loading map[string]int
+	// WaitsForFleet tells that more could be on the move if less was elsewhere in the fleet.
+	WaitsForFleet bool
+	// Steps tell where each replica is that moves, has just moved, or arrives.
+	Steps []Step
 	// Leaving counts, by cluster, the replicas that must leave it and are still there, and Unplaceable those wanted
 	// replicas that have no destination.
 	Leaving     map[string]int
@@ -56,6 +60,20 @@ type Event struct {
 	Warning   bool
 	Reason    string
 	Message   string
+	// Cause of the move that the event ends, empty for others.
+	Cause string
+}
+
+// Step is where one placement's move is.
+type Step struct {
+	UID       types.UID
+	Placement string
+	// Name of the step, and the reason that the replica has not left yet.
+	Name, Reason string
+	// From and To are clusters, as far as they are known.
+	From, To     string
+	Cause, Actor string
+	WaitingFor   string
 }
 
 // Action is one API write. String says in a few words what it does to what.

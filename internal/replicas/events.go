@@ -52,8 +52,13 @@ func (s *state) event(warning bool, reason, message string) {
 }
 
 func (s *state) eventBoth(u *unit, warning bool, reason, message string) {
-	s.event(warning, reason, message)
-	s.result.Events = append(s.result.Events, Event{Placement: u.placement, Warning: warning, Reason: reason, Message: message})
+	e := Event{Warning: warning, Reason: reason, Message: message}
+	if u.cause != nil {
+		e.Cause = u.cause.reason
+	}
+	s.result.Events = append(s.result.Events, e)
+	e.Placement = u.placement
+	s.result.Events = append(s.result.Events, e)
 }
 
 // tell reports what this pass is the first to write about a placement. The usual course of a move is told on the
@@ -97,6 +102,7 @@ func (s *state) tellMoved(u *unit, move *evenkeel.Move) {
 		by = " (asked for by " + move.Actor + ")"
 	}
 	s.event(false, EventMoved, fmt.Sprintf("replica %s serves on %s, moved from %s: %s%s", u.name, move.To, move.From, move.Cause, by))
+	s.result.Events[len(s.result.Events)-1].Cause = move.Cause
 }
 
 // tellLeaving says once for all replicas that leave a cluster for one cause.

@@ -40,9 +40,9 @@ type Fleet struct {
 // brakeRetry is the pause before it is looked again whether half of the fleet still shows a cause.
 const brakeRetry = time.Minute
 
-// unasked are the causes that no person asks for: one mistake, or one fault of what publishes clusters, can show them
-// everywhere at once.
-func unasked(reason string) bool {
+// Unasked tells whether a cause is one that no person asks for: one mistake, or one fault of what publishes clusters, can show
+// it everywhere at once.
+func Unasked(reason string) bool {
 	switch reason {
 	case evenkeel.CauseClusterDeleted, evenkeel.CauseSelector, evenkeel.CausePool, evenkeel.CauseDegraded:
 		return true
@@ -53,7 +53,7 @@ func unasked(reason string) bool {
 // braked says why nothing is moved for a cause although it lasts: no person asked for it, and more than half of the
 // fleet shows it. Empty if it is. A single cluster is never half a fleet.
 func (s *state) braked(reason string) string {
-	if !unasked(reason) {
+	if !Unasked(reason) {
 		return ""
 	}
 	shown, total := s.Fleet.Shown[reason], len(s.Clusters)
@@ -78,6 +78,17 @@ func (s *state) unreadyClusters() int {
 		}
 	}
 	return n
+}
+
+// turnRetry is the pause before a deployment that waits for others in the fleet is decided for again, should nobody tell
+// that its turn has come.
+const turnRetry = 5 * time.Second
+
+// waitForFleet notes that a replica waits for others in the fleet.
+func (s *state) waitForFleet(holder *unit, why string) {
+	holder.progress(evenkeel.StepWaiting, evenkeel.LeavingBudget, why)
+	s.result.WaitsForFleet = true
+	s.wake(s.Now.Add(turnRetry))
 }
 
 // turns are what is left of the fleet's limits for the moves of this deployment.

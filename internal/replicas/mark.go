@@ -58,7 +58,26 @@ func (s *state) mark() {
 			s.act(SetPlacementStatus{Placement: u.placement, Conditions: conditions, Move: move, AbsentReplica: absentIfOver(u)})
 		}
 		s.tell(u, move)
+		s.trace(u, move)
 	}
+}
+
+// trace notes where a unit's move is, also where that is too young to be written down.
+func (s *state) trace(u *unit, move *evenkeel.Move) {
+	if move == nil {
+		return
+	}
+	step := Step{
+		UID: u.placement.UID, Placement: u.placement.Name, Name: move.Step, Reason: move.Reason,
+		From: move.From, To: move.To, Cause: move.Cause, Actor: move.Actor, WaitingFor: move.WaitingFor,
+	}
+	if u.leaving() && !u.over && u.step != "" {
+		step.Name, step.Reason, step.WaitingFor = u.step, u.reason, u.waitingFor
+		if next := u.slot.successor(u); next != nil {
+			step.To = next.clusterName()
+		}
+	}
+	s.result.Steps = append(s.result.Steps, step)
 }
 
 func absentIfOver(u *unit) string {

@@ -163,7 +163,7 @@ func (s *state) moveOn(sl *slot, holder, next *unit) {
 	case next != nil && next.staying():
 		s.proceed(sl, holder, next)
 	case next == nil && s.turns.mayMove() != "":
-		holder.progress(evenkeel.StepWaiting, evenkeel.LeavingBudget, s.turns.mayMove())
+		s.waitForFleet(holder, s.turns.mayMove())
 	default:
 		s.replace(sl)
 		s.await(sl, holder)
@@ -192,7 +192,7 @@ func (s *state) begin(sl *slot, holder, next *unit) bool {
 	}
 	for _, why := range []string{s.turns.mayMove(), s.turns.mayLoad(next.clusterName())} {
 		if why != "" {
-			holder.progress(evenkeel.StepWaiting, evenkeel.LeavingBudget, why)
+			s.waitForFleet(holder, why)
 			return false
 		}
 	}

@@ -64,6 +64,7 @@ func TestDecodeHubManagerConfiguration(t *testing.T) {
 		"budget of too much":       {in: header + "modelDeployments: {disruption: {maxUnavailable: 101%}}\n", wantErr: []string{"modelDeployments.disruption.maxUnavailable", "101%"}},
 		"budget of words":          {in: header + "modelDeployments: {disruption: {maxUnavailable: many}}\n", wantErr: []string{"modelDeployments.disruption.maxUnavailable", "many"}},
 		"unknown strategy":         {in: header + "modelDeployments: {disruption: {strategy: recreate, whenUnplaceable: hold}}\n", wantErr: []string{"disruption.strategy", "MakeBeforeBreak", "disruption.whenUnplaceable", "Hold"}},
+		"negative limits":          {in: header + "modelDeployments: {maxParallelMoves: -1, maxLoadingPerCluster: -1, degradedAfter: -1s}\n", wantErr: []string{"modelDeployments.maxParallelMoves", "modelDeployments.maxLoadingPerCluster", "modelDeployments.degradedAfter"}},
 		"negative history":         {in: header + "modelDeployments: {historyLimit: -1, ttlAfterFinished: -1s}\n", wantErr: []string{"modelDeployments.historyLimit", "modelDeployments.ttlAfterFinished"}},
 		"negative verdict timeout": {in: header + "modelDeployments: {verdictTimeout: -1s}\n", wantErr: []string{"modelDeployments.verdictTimeout"}},
 		"nobody works":             {in: header + "modelDeployments: {maxConcurrentReconciles: 0}\n", wantErr: []string{"modelDeployments.maxConcurrentReconciles", "at least 1"}},

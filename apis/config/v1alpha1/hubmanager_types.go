@@ -107,6 +107,17 @@ type ModelDeploymentController struct {
 	// trafficGracePeriod 90s, requestGracePeriod 10s, not paused.
 	// +optional
 	Disruption evenkeel.DisruptionSettings `json:"disruption,omitempty"`
+	// MaxParallelMoves is how many replicas of the whole fleet may be on the move at a time; 0 sets no limit. 50 when
+	// absent.
+	// +optional
+	MaxParallelMoves *int32 `json:"maxParallelMoves,omitempty"`
+	// MaxLoadingPerCluster is how many replicas that move may load on one cluster at a time; 0 sets no limit. 10 when
+	// absent.
+	// +optional
+	MaxLoadingPerCluster *int32 `json:"maxLoadingPerCluster,omitempty"`
+	// DegradedAfter is how long a cluster may not be Ready before replicas leave it; 0, as when absent, means for ever.
+	// +optional
+	DegradedAfter *metav1.Duration `json:"degradedAfter,omitempty"`
 	// TTLAfterFinished is how long a finished ReplicaPlacement is kept. 24h when absent.
 	// +optional
 	TTLAfterFinished *metav1.Duration `json:"ttlAfterFinished,omitempty"`

@@ -120,6 +120,9 @@ func validateModelDeploymentController(path *field.Path, c *ModelDeploymentContr
 	errs = append(errs, atLeast(path.Child("historyLimit"), *c.HistoryLimit, 0)...)
 	errs = append(errs, notNegative(path.Child("settleTime"), c.SettleTime)...)
 	errs = append(errs, validateDisruption(path.Child("disruption"), &c.Disruption)...)
+	errs = append(errs, atLeast(path.Child("maxParallelMoves"), *c.MaxParallelMoves, 0)...)
+	errs = append(errs, atLeast(path.Child("maxLoadingPerCluster"), *c.MaxLoadingPerCluster, 0)...)
+	errs = append(errs, notNegative(path.Child("degradedAfter"), c.DegradedAfter)...)
 	errs = append(errs, notNegative(path.Child("ttlAfterFinished"), c.TTLAfterFinished)...)
 	return append(errs, notNegative(path.Child("verdictTimeout"), c.VerdictTimeout)...)
 }

@@ -288,6 +288,21 @@ func (in *ModelDeploymentController) DeepCopyInto(out *ModelDeploymentController
 		**out = **in
 	}
 	in.Disruption.DeepCopyInto(&out.Disruption)
+	if in.MaxParallelMoves != nil {
+		in, out := &in.MaxParallelMoves, &out.MaxParallelMoves
+		*out = new(int32)
+		**out = **in
+	}
+	if in.MaxLoadingPerCluster != nil {
+		in, out := &in.MaxLoadingPerCluster, &out.MaxLoadingPerCluster
+		*out = new(int32)
+		**out = **in
+	}
+	if in.DegradedAfter != nil {
+		in, out := &in.DegradedAfter, &out.DegradedAfter
+		*out = new(v1.Duration)
+		**out = **in
+	}
 	if in.TTLAfterFinished != nil {
 		in, out := &in.TTLAfterFinished, &out.TTLAfterFinished
 		*out = new(v1.Duration)

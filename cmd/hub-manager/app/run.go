@@ -24,6 +24,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -131,11 +132,20 @@ func setupModelDeployments(ctx context.Context, mgr ctrl.Manager, config *config
 		OwnCompositions:         config.OwnCompositions,
 		MaxConcurrentReconciles: int(*config.MaxConcurrentReconciles),
 		Disruption:              config.Disruption,
+		MaxParallelMoves:        int(*config.MaxParallelMoves),
+		MaxLoadingPerCluster:    int(*config.MaxLoadingPerCluster),
 		Settings:                replicas.DefaultSettings(),
 	}
+	withoutTraffic, err := notServed(mgr.GetConfig(), modelplane.Resource("modelservices"),
+		schema.GroupResource{Group: gateway.GroupName, Resource: "httproutes"})
+	if err != nil {
+		return err
+	}
+	options.Serves = modeldeployment.Serves{Caches: len(withoutCaches) == 0, Traffic: len(withoutTraffic) == 0}
 	options.Settings.SettleTime = config.SettleTime.Duration
 	options.Settings.HistoryTTL = config.TTLAfterFinished.Duration
 	options.Settings.HistoryLimit = int(*config.HistoryLimit)
 	options.Settings.VerdictTimeout = config.VerdictTimeout.Duration
-	return modeldeployment.Setup(ctx, mgr, options, len(withoutCaches) == 0)
+	options.Settings.DegradedAfter = config.DegradedAfter.Duration
+	return modeldeployment.Setup(ctx, mgr, options)
 }
