@@ -40,6 +40,10 @@ const (
 // internal/placement reads and writes it (ParseTaintsSince, FormatTaintsSince). A taint's own timeAdded wins.
 const AnnotationTaintsSince = "evenkeel.io/taints-since"
 
+// AnnotationDrainReason of an InferenceCluster says in a person's words why it is cordoned or drained. Nothing reads it
+// but people.
+const AnnotationDrainReason = "evenkeel.io/drain-reason"
+
 // LabelDeployment of a ReplicaPlacement names the ModelDeployment that it belongs to.
 const LabelDeployment = "evenkeel.io/deployment"
 

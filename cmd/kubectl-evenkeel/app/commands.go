@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/evenkeel-io/evenkeel/internal/cli"
+	"github.com/evenkeel-io/evenkeel/internal/cli/cluster"
 	"github.com/evenkeel-io/evenkeel/internal/cli/get"
 	"github.com/evenkeel-io/evenkeel/internal/cli/systemnodes"
 	"github.com/evenkeel-io/evenkeel/internal/cli/traffic"
@@ -31,6 +32,9 @@ type group func(*cli.Factory) *cobra.Command
 // groups lists the commands of each name. A new group is one line here; a new kind for
 // `get` is one line in internal/cli/get.
 var groups = map[cli.Program][]group{
-	cli.Evenkeel: {get.NewCommand, systemnodes.NewCommand, traffic.NewCommand},
-	cli.OME:      {get.NewOMECommand, traffic.NewOMECommand},
+	cli.Evenkeel: {
+		cluster.NewCordon, cluster.NewDrain, get.NewCommand, cluster.NewHistory, cluster.NewPause, cluster.NewResume,
+		systemnodes.NewCommand, traffic.NewCommand, cluster.NewUncordon, cluster.NewUndo,
+	},
+	cli.OME: {get.NewOMECommand, traffic.NewOMECommand},
 }

@@ -27,7 +27,7 @@ type kind func(*cli.Factory) *cobra.Command
 
 // NewCommand makes `kubectl evenkeel get`.
 func NewCommand(f *cli.Factory) *cobra.Command {
-	return newCommand(f, newTrafficMaps)
+	return newCommand(f, newClusters, newTrafficMaps)
 }
 
 // NewOMECommand makes `kubectl ome get`.

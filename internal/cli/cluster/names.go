@@ -1,0 +1,102 @@
+/*
+Copyright The Evenkeel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+
+	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
+	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
+	"github.com/evenkeel-io/evenkeel/internal/cli"
+)
+
+var (
+	clusters    = modelplane.GroupVersion.WithResource("inferenceclusters")
+	replicas    = modelplane.GroupVersion.WithResource("modelreplicas")
+	deployments = modelplane.GroupVersion.WithResource("modeldeployments")
+	placements  = evenkeel.GroupVersion.WithResource("replicaplacements")
+	policies    = evenkeel.GroupVersion.WithResource("disruptionpolicies")
+)
+
+// completionLimit bounds the request for names that a shell waits for.
+const completionLimit = 3 * time.Second
+
+// CompleteName completes the first argument with the names of InferenceClusters.
+func CompleteName(f *cli.Factory) cobra.CompletionFunc {
+	complete := CompleteNames(f)
+	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(cmd, args, prefix)
+	}
+}
+
+// CompleteNames completes each argument with the name of an InferenceCluster that is not there yet.
+func CompleteNames(f *cli.Factory) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		ctx, cancel := context.WithTimeout(cmd.Context(), completionLimit)
+		defer cancel()
+		client, err := f.Client()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		list, err := cli.List[modelplane.InferenceCluster](ctx, client.Resource(clusters), metav1.ListOptions{})
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		var names []string
+		for i := range list {
+			if strings.HasPrefix(list[i].Name, prefix) && !slices.Contains(args, list[i].Name) {
+				names = append(names, list[i].Name)
+			}
+		}
+		slices.Sort(names)
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// read gets a cluster, and says where to look if there is none of the name.
+func read(ctx context.Context, f *cli.Factory, client dynamic.Interface, name string) (*modelplane.InferenceCluster, error) {
+	cluster, err := cli.Get[modelplane.InferenceCluster](ctx, client.Resource(clusters), name)
+	switch {
+	case cli.NotServed(err):
+		return nil, &cli.Error{Message: "this hub serves no InferenceClusters; is --context the hub's?", Cause: err.Error()}
+	case apierrors.IsNotFound(err):
+		return nil, &cli.Error{Message: fmt.Sprintf("no InferenceCluster is called %q; `%s get clusters` lists them", name, f.Program)}
+	case err != nil:
+		return nil, fmt.Errorf("read InferenceCluster %s: %w", name, err)
+	}
+	return cluster, nil
+}
+
+// count says how many there are of something.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

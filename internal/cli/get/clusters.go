@@ -1,0 +1,178 @@
+/*
+Copyright The Evenkeel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package get
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/printers"
+	"k8s.io/client-go/dynamic"
+
+	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
+	"github.com/evenkeel-io/evenkeel/internal/cli"
+	"github.com/evenkeel-io/evenkeel/internal/cli/cluster"
+	"github.com/evenkeel-io/evenkeel/internal/cli/table"
+)
+
+// Formats that `get clusters` has beyond those of the other kinds.
+const (
+	formatName     = "name"
+	formatJSONPath = "jsonpath"
+)
+
+// clusters lists InferenceClusters with what is on them.
+type clusters struct {
+	*cli.Factory
+	selector string
+	output   string
+	now      func() time.Time
+}
+
+func newClusters(f *cli.Factory) *cobra.Command {
+	o := &clusters{Factory: f, now: time.Now}
+	cmd := &cobra.Command{
+		Use:     "clusters [NAME...]",
+		Aliases: []string{"cluster", "inferenceclusters", "inferencecluster", "ic"},
+		Short:   "Show what clusters have, what is free there, and whether they take replicas",
+		Long: `clusters lists InferenceClusters. STATUS is Ready or NotReady, and SchedulingDisabled (a NoSchedule taint), Draining
+(a NoExecute taint, and replicas that must leave are still there) or Drained (none of them is). POOLS are node pools as
+used/all nodes; what is being deleted uses its nodes until it is gone. A pool that has more in use than it has nodes has
+none free.
+
+With -o json, yaml and jsonpath it gives its own numbers, not the InferenceCluster objects: kubectl get has those.`,
+		Example: fmt.Sprintf(`  # How the fleet stands
+  %[1]s get clusters
+
+  # With the devices of each pool
+  %[1]s get clusters -o wide
+
+  # Free nodes of one cluster's pools
+  %[1]s get clusters gpu-us-east -o jsonpath='{range .items[*].pools[*]}{.name}={.free}{"\n"}{end}'`, f.Program),
+		ValidArgsFunction: cluster.CompleteNames(f),
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&o.selector, "selector", "l", "", "list those whose labels match")
+	flags.StringVarP(&o.output, "output", "o", cli.FormatTable, "table, wide, json, yaml, name or jsonpath=TEMPLATE")
+	return cmd
+}
+
+func (o *clusters) run(ctx context.Context, names []string) error {
+	format, template, _ := strings.Cut(o.output, "=")
+	if !cli.KnownFormat(format) && format != formatName && format != formatJSONPath {
+		return fmt.Errorf("unsupported output format %q (supported: %s, name, jsonpath=TEMPLATE)", o.output, cli.FormatNames())
+	}
+	if len(names) > 0 && o.selector != "" {
+		return fmt.Errorf("names go without --selector")
+	}
+	client, err := o.Client()
+	if err != nil {
+		return err
+	}
+	list, err := o.read(ctx, client, names)
+	if err != nil {
+		return err
+	}
+	onClusters, err := cli.List[modelplane.ModelReplica](ctx, client.Resource(modelplane.GroupVersion.WithResource("modelreplicas")), metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("list modelreplicas: %w", err)
+	}
+	return o.print(summarise(list, onClusters), format, template)
+}
+
+// read gets the clusters that are named, or all that match.
+func (o *clusters) read(ctx context.Context, client dynamic.Interface, names []string) ([]modelplane.InferenceCluster, error) {
+	resource := client.Resource(modelplane.GroupVersion.WithResource("inferenceclusters"))
+	if len(names) == 1 {
+		one, err := cli.Get[modelplane.InferenceCluster](ctx, resource, names[0])
+		if err != nil {
+			return nil, clustersError(err)
+		}
+		return []modelplane.InferenceCluster{*one}, nil
+	}
+	list, err := cli.List[modelplane.InferenceCluster](ctx, resource, metav1.ListOptions{LabelSelector: o.selector})
+	if err != nil {
+		return nil, clustersError(err)
+	}
+	if len(names) == 0 {
+		return list, nil
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(list, func(c modelplane.InferenceCluster) bool { return c.Name == name }) {
+			return nil, clustersError(apierrors.NewNotFound(modelplane.Resource("inferenceclusters"), name))
+		}
+	}
+	return slices.DeleteFunc(list, func(c modelplane.InferenceCluster) bool { return !slices.Contains(names, c.Name) }), nil
+}
+
+func clustersError(err error) error {
+	if cli.NotServed(err) {
+		return &cli.Error{Message: "this hub serves no InferenceClusters; is --context the hub's?", Cause: err.Error()}
+	}
+	return err
+}
+
+// clustersVersion is the apiVersion of the list as JSON and YAML.
+const clustersVersion = "cli.evenkeel.io/v1alpha1"
+
+func (o *clusters) print(list []clusterSummary, format, template string) error {
+	object := map[string]any{"apiVersion": clustersVersion, "kind": "ClusterSummaryList", "items": list}
+	switch format {
+	case cli.FormatJSON, cli.FormatYAML:
+		return cli.WriteObject(o.Out, format, object)
+	case formatJSONPath:
+		return o.printJSONPath(object, template)
+	case formatName:
+		for i := range list {
+			if _, err := fmt.Fprintf(o.Out, "inferencecluster.modelplane.ai/%s\n", list[i].Name); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(o.ErrOut, "No clusters found.")
+		return err
+	}
+	return table.Write(o.Out, clusterRows(list, format == cli.FormatWide, o.now()))
+}
+
+// printJSONPath goes through JSON, since the template names fields as it does.
+func (o *clusters) printJSONPath(object map[string]any, template string) error {
+	printer, err := printers.NewJSONPathPrinter(template)
+	if err != nil {
+		return fmt.Errorf("-o jsonpath=%s: %w", template, err)
+	}
+	content, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	u := &unstructured.Unstructured{}
+	if err := json.Unmarshal(content, &u.Object); err != nil {
+		return err
+	}
+	return printer.PrintObj(u, o.Out)
+}
