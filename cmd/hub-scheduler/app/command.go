@@ -37,12 +37,14 @@ import (
 	upstream "k8s.io/kubernetes/cmd/kube-scheduler/app"
 	"k8s.io/kubernetes/cmd/kube-scheduler/app/options"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
+
+	"github.com/evenkeel-io/evenkeel/plugins/profile"
 )
 
 const commandName = "hub-scheduler"
 
 func init() {
-	registerDefaults(scheme.Scheme)
+	profile.RegisterDefaults(scheme.Scheme)
 }
 
 // NewCommand makes the command hub-scheduler. Its flags are those of upstream's NewSchedulerCommand.
@@ -79,9 +81,9 @@ It is configured like kube-scheduler, by flags and a KubeSchedulerConfiguration.
 // newOptions makes upstream's options, with our lease's name as the flag's default.
 func newOptions() *options.Options {
 	opts := options.NewOptionsWithComponentGlobalsRegistry(kubernetesVersion())
-	opts.LeaderElection.ResourceName = leaseName
+	opts.LeaderElection.ResourceName = profile.LeaseName
 	if flag := opts.Flags.FlagSet("leader election").Lookup("leader-elect-resource-name"); flag != nil {
-		flag.DefValue = leaseName
+		flag.DefValue = profile.LeaseName
 	}
 	return opts
 }

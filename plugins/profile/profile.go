@@ -14,7 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package app
+// Package profile holds the hub scheduler's default configuration: the plugins of its profiles and what is asked of the
+// API server. The scheduler and everything that has to decide as it does take it from here. It must not read any file.
+package profile
 
 import (
 	"slices"
@@ -30,8 +32,8 @@ import (
 )
 
 const (
-	// leaseName is the lease that instances elect their leader by: never kube-scheduler's own.
-	leaseName = "evenkeel-hub-scheduler"
+	// LeaseName is the lease that instances elect their leader by: never kube-scheduler's own.
+	LeaseName = "evenkeel-hub-scheduler"
 	// defaultQPS and defaultBurst do not hold a busy scheduler back, as kube-scheduler's 50 and 100 would: each
 	// placement takes a status write and an event.
 	defaultQPS   = 1000
@@ -40,9 +42,9 @@ const (
 	every = "*"
 )
 
-// registerDefaults makes a scheme fill in the hub scheduler's defaults before kube-scheduler's, so that every
+// RegisterDefaults makes a scheme fill in the hub scheduler's defaults before kube-scheduler's, so that every
 // configuration, of a file or of none, has them.
-func registerDefaults(scheme *runtime.Scheme) {
+func RegisterDefaults(scheme *runtime.Scheme) {
 	scheme.AddTypeDefaultingFunc(&configv1.KubeSchedulerConfiguration{}, func(obj any) {
 		configuration := obj.(*configv1.KubeSchedulerConfiguration)
 		setDefaults(configuration)
@@ -65,7 +67,7 @@ func setDefaults(configuration *configv1.KubeSchedulerConfiguration) {
 		configuration.PercentageOfNodesToScore = ptr.To[int32](100)
 	}
 	if configuration.LeaderElection.ResourceName == "" {
-		configuration.LeaderElection.ResourceName = leaseName
+		configuration.LeaderElection.ResourceName = LeaseName
 	}
 	if configuration.ClientConnection.QPS == 0 {
 		configuration.ClientConnection.QPS = defaultQPS
