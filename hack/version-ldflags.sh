@@ -10,4 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 version="$(git describe --tags --always --dirty 2>/dev/null || echo v0.0.0-unknown)"
 [[ "${version}" == v[0-9]* ]] || version="v0.0.0-${version}"
-echo "-X k8s.io/component-base/version.gitVersion=${version}"
+flags="-X k8s.io/component-base/version.gitVersion=${version}"
+# What the flag --version calls the program, or it would say "Kubernetes".
+flags+=" -X k8s.io/component-base/version/verflag.programName=Evenkeel"
+echo "${flags}"

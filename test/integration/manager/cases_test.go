@@ -22,6 +22,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/standin"
 )
@@ -142,6 +146,13 @@ func TestCompatibilityCases(t *testing.T) {
 			w.have("east/0(h)")
 			w.deploy("chat", 1, engines(engine("e2", atLeast80Gi)))
 		}, "chat@east/1(h)"},
+		{"T15", func(w *world) {
+			w.cluster("east", 1)
+			w.have("east/0(h)")
+			more := engine("main", atLeast80Gi)
+			more.Copies = ptr.To[int32](3)
+			w.deploy("chat", 1, engines(more))
+		}, "chat@east/0(h)"},
 		{"T17 first pool", func(w *world) {
 			w.cluster("east", 0, pools(pool("a", 1), pool("b", 1)))
 			w.have("east/0(a)")
@@ -299,6 +310,21 @@ func TestCompatibilityCases(t *testing.T) {
 			w.stays(strings.Fields(tc.want)...)
 		})
 	}
+}
+
+// TestTerminatingReplicaHoldsItsNodes is case L11: what is being deleted runs until its object is gone.
+func TestTerminatingReplicaHoldsItsNodes(t *testing.T) {
+	w := newWorld(t, standin.Options{})
+	w.cluster("east", 1)
+	other := w.existing("other", "east", 0, "h", func(r *modelplane.ModelReplica) { r.Finalizers = []string{"acme.test/hold"} })
+	require.NoError(t, hub.client.Delete(w.ctx, other))
+	w.deploy("chat", 1)
+	w.expectCondition("chat", replicasScheduled, metav1.ConditionFalse, "InsufficientCapacity", "0 of 1 replicas scheduled (checked 1 clusters): 0/1 clusters are available: ...")
+	w.expect("other@east/0(h) terminating")
+
+	w.release(w.ctx, other)
+
+	w.stays("chat@east/0(h)")
 }
 
 // TestSchemaRefusals are the cases in which the API server itself refuses.

@@ -24,6 +24,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -87,8 +88,16 @@ func (w *world) cluster(name string, nodes int64, options ...clusterOption) *mod
 	c := clusterFor(name, nodes, options...)
 	status := c.Status.DeepCopy()
 	require.NoError(w.t, hub.client.Create(w.ctx, c))
-	status.DeepCopyInto(&c.Status)
-	require.NoError(w.t, hub.client.Status().Update(w.ctx, c))
+	w.setClusterStatus(name, func(live *modelplane.InferenceCluster) {
+		reported := live.Status.Conditions // by the manager, which has seen the cluster already
+		live.Status = *status.DeepCopy()
+		for _, condition := range reported {
+			if meta.FindStatusCondition(live.Status.Conditions, condition.Type) == nil {
+				live.Status.Conditions = append(live.Status.Conditions, condition)
+			}
+		}
+		c = live
+	})
 	return c
 }
 
