@@ -38,12 +38,18 @@ const (
 func gracefulScenario() scenario {
 	return scenario{
 		name:    "drain-graceful",
-		summary: "what clients notice of a drain",
+		summary: "a drain that no client notices",
 		run: func(ctx context.Context, s *stage) error {
 			if err := placeAssistant(ctx, s); err != nil {
 				return err
 			}
-			return drainWithoutPolicy(ctx, s)
+			if err := drainWithoutPolicy(ctx, s); err != nil {
+				return err
+			}
+			if err := drainWithPolicy(ctx, s); err != nil {
+				return err
+			}
+			return s.removePolicy(ctx)
 		},
 	}
 }
@@ -76,6 +82,23 @@ func drainWithoutPolicy(ctx context.Context, s *stage) error {
 	}
 	s.check("clients noticed: requests failed while the replacement loaded", outcome.failed() > 0, "%s", outcome)
 	return nil
+}
+
+func drainWithPolicy(ctx context.Context, s *stage) error {
+	s.out.step("The same with a DisruptionPolicy: make before break")
+	if _, err := s.kubectl(ctx, "apply", "-f", gracefulExamples+"/policy.yaml"); err != nil {
+		return err
+	}
+	if _, err := s.kubectl(ctx, "get", "disruptionpolicies", "-n", namespace); err != nil {
+		return err
+	}
+	outcome, err := s.drainUnderLoad(ctx)
+	if err != nil {
+		return err
+	}
+	s.check("no client noticed: not one request failed", outcome.failed() == 0, "%s", outcome)
+	_, err = s.kubectl(ctx, "get", "replicaplacements", "-n", namespace, "-o", "wide")
+	return err
 }
 
 // drainUnderLoad drains the cluster that the assistant is on while clients ask it, lifts the taint again once all is
@@ -149,5 +172,10 @@ func (s *stage) awaitAnswers(ctx context.Context, c *caller) error {
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return fmt.Errorf("waited %s for answers; so far %s", patience, c.sofar())
 	}
+	return err
+}
+
+func (s *stage) removePolicy(ctx context.Context) error {
+	_, err := s.kubectl(ctx, "delete", "-f", gracefulExamples+"/policy.yaml")
 	return err
 }
