@@ -21,6 +21,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -74,6 +75,16 @@ func testCluster(t *testing.T, name string, words []string) *modelplane.Inferenc
 			c.Status = modelplane.InferenceClusterStatus{}
 		case word == "NoSchedule", word == "NoExecute":
 			c.Spec.Taints = append(c.Spec.Taints, modelplane.Taint{Key: "acme.test/" + strings.ToLower(word), Effect: modelplane.TaintEffect(word)})
+		case word == "added", word == "since":
+			i++
+			age, err := time.ParseDuration(words[i])
+			require.NoError(t, err)
+			at := metav1.NewTime(now.Add(-age))
+			if word == "added" {
+				c.Spec.Taints[len(c.Spec.Taints)-1].TimeAdded = &at
+			} else {
+				c.Status.Conditions[0].LastTransitionTime = at
+			}
 		case word == "label":
 			i++
 			c.Labels = pairs(words[i])

@@ -80,10 +80,14 @@ func (s *state) rolledBack(p *evenkeel.ReplicaPlacement) bool {
 	return c != nil && c.Reason == evenkeel.CauseNotServing && equality.Semantic.DeepEqual(p.Spec.Engines, s.engines)
 }
 
-// backingOff tells whether a slot waits for its next try, and says so.
+// backingOff tells whether a slot waits for its next try, or for a replacement that is taken back to be gone, and says so.
 func (s *state) backingOff(sl *slot, holder *unit) bool {
-	if sl.successor(holder) != nil {
-		return false
+	if next := sl.successor(holder); next != nil {
+		if !next.leaving() || next.cause.reason != evenkeel.CauseNotServing {
+			return false
+		}
+		holder.progress(evenkeel.StepWaiting, evenkeel.LeavingNotServing, fmt.Sprintf("the replacement %q to be taken back: %s", next.name, next.cause.message))
+		return true
 	}
 	at, tries := s.nextTry(sl, holder)
 	if !s.Now.Before(at) {

@@ -41,12 +41,17 @@ const atLeast80Gi = `device.capacity["gpu.acme.test"].memory.compareTo(quantity(
 
 // scene is an observation written in words, one object a line:
 //
-//	wants 2 [tolerates KEY] [selects K=V] [engine NAME] [cel EXPRESSION] [cache STATE] [class NAME missing] [composed]
-//	east h:2,n:1 [NotReady] [NoGateway] [NoSchedule] [NoExecute] [label K=V]
+//	wants 2 [tolerates KEY [for SECONDS]] [selects K=V] [engine NAME] [cel EXPRESSION] [cache STATE] [class NAME missing]
+//	    [composed] [surge] [hold] [paused] [unavailable N] [within DURATION] [degraded DURATION]
+//	east h:2,n:1 [NotReady [since AGE]] [NoGateway] [NoSchedule] [NoExecute [added AGE]] [label K=V]
 //	0-1 [for 0-0] [adopts NAME] [excluding C] pending|unplaceable|on C/I[(POOL)] [uncreated|loading|ready|terminating|gone]
 //	    [leaving CAUSE] [settling CAUSE] [refused|taken] [moved CAUSE] [age DURATION]
+//	    [surge] [unrouted|routed] [withdrawing|withdrawn AGE] [seen AGE]
 //	replica NAME on C/I[(POOL)] [ready] [terminating] [foreign] [without pool]
-//	endpoint C/I
+//	endpoint C/I [stripped]
+//	service K=V [asked AGE]
+//	route C/I
+//	fleet moves N of MAX | fleet loading CLUSTER N of MAX | fleet shows CAUSE on N
 //
 // A placement's number stands for its name, and its conditions say what the words say, since the given age.
 type scene struct {
@@ -72,7 +77,13 @@ func newScene(t *testing.T, lines ...string) *scene {
 		case first == "replica":
 			s.replica(words[1:])
 		case first == "endpoint":
-			s.endpoint(words[1])
+			s.endpoint(words[1], words[2:]...)
+		case first == "service":
+			s.service(words[1:])
+		case first == "route":
+			s.route(words[1])
+		case first == "fleet":
+			s.fleet(words[1:])
 		case first[0] >= '0' && first[0] <= '9':
 			s.placement(first, words[1:])
 		default:
@@ -114,7 +125,12 @@ func (s *scene) deployment(words []string) {
 		switch words[i] {
 		case "tolerates":
 			i++
-			spec.Tolerations = append(spec.Tolerations, modelplane.Toleration{Key: words[i], Operator: modelplane.TolerationOpExists})
+			toleration := modelplane.Toleration{Key: words[i], Operator: modelplane.TolerationOpExists}
+			if i+2 < len(words) && words[i+1] == "for" {
+				i += 2
+				toleration.TolerationSeconds = ptr.To(int64(s.number(words[i])))
+			}
+			spec.Tolerations = append(spec.Tolerations, toleration)
 		case "selects":
 			i++
 			spec.ClusterSelector = &modelplane.LabelSelector{MatchLabels: pairs(words[i])}
@@ -144,6 +160,16 @@ func (s *scene) deployment(words []string) {
 			s.Policy.ReadyTimeout, _ = time.ParseDuration(words[i])
 		case "paused":
 			s.Policy.Paused = true
+		case "surge":
+			s.Policy.Strategy = evenkeel.StrategyMakeBeforeBreak
+		case "hold":
+			s.Policy.WhenUnplaceable = evenkeel.WhenUnplaceableHold
+		case "unavailable":
+			i++
+			s.Policy.MaxUnavailable = s.number(words[i])
+		case "degraded":
+			i++
+			s.Settings.DegradedAfter = s.duration(words[i])
 		case "scheduled":
 			i++
 			d.Status.Conditions = append(d.Status.Conditions, metav1.Condition{
@@ -211,6 +237,17 @@ func (s *scene) placement(numbers string, words []string) {
 			i++
 			p.Spec.ExcludedClusters = strings.Split(words[i], ",")
 		case "pending":
+		case "surge":
+			p.Spec.Surge = true
+		case "older":
+			p.Spec.Engines[0].Name = "older"
+		case "routed":
+			set(evenkeel.ConditionServing, metav1.ConditionTrue, evenkeel.ReasonRouted)
+		case "unrouted":
+			set(evenkeel.ConditionServing, metav1.ConditionFalse, evenkeel.ReasonNotRouted)
+		case "withdrawing", "withdrawn", "seen":
+			i++
+			p.Status.Conditions = append(p.Status.Conditions, s.clock(word, p, words[i]))
 		case "unplaceable":
 			set(evenkeel.ConditionScheduled, metav1.ConditionFalse, evenkeel.ReasonUnschedulable)
 			p.Status.Conditions[0].Message = "0/1 clusters are available: 1 full."
@@ -329,14 +366,18 @@ func (s *scene) replica(words []string) {
 	s.addReplica(words[0], cluster, index, pool, words[3:]...)
 }
 
-func (s *scene) endpoint(place string) {
+func (s *scene) endpoint(place string, words ...string) {
 	cluster, index, _ := where(s.t, place)
 	name := placement.ReplicaName("chat", cluster, index)
 	url, rewrite, _ := placement.EndpointURL(&modelplane.Gateway{Address: "192.0.2.1"}, s.Deployment.Namespace, name)
 	r := testReplica(s.Deployment, name, cluster, index, "h")
 	r.Annotations[modelplane.AnnotationCompositionResourceName] = fmt.Sprintf("endpoint-%s-%d", cluster, index)
-	s.Endpoints = append(s.Endpoints, &modelplane.ModelEndpoint{
+	e := &modelplane.ModelEndpoint{
 		ObjectMeta: r.ObjectMeta,
 		Spec:       modelplane.ModelEndpointSpec{URL: url, RewritePath: rewrite},
-	})
+	}
+	if s.Traffic != nil {
+		s.withBackend(e, slices.Contains(words, "stripped"))
+	}
+	s.Endpoints = append(s.Endpoints, e)
 }

@@ -100,10 +100,7 @@ func (s *state) servingReason(u *unit) string {
 	}
 	e := s.endpoint(u.name)
 	labels := u.replica.Labels
-	switch {
-	case e != nil:
-		labels = e.Labels
-	case u.assigned():
+	if u.assigned() {
 		labels = s.childMeta(u, "endpoint").Labels
 	}
 	if len(s.Traffic.selecting(labels)) == 0 {

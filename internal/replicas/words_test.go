@@ -56,8 +56,20 @@ func inWords(action Action) string {
 			says = append(says, "not ready")
 		case c.Type == evenkeel.ConditionDisruptionTarget && c.Status == metav1.ConditionTrue:
 			says = append(says, "leaving "+c.Reason)
+		case c.Type == evenkeel.ConditionDisruptionTarget && c.Reason == evenkeel.CauseTolerating:
+			says = append(says, c.Message)
 		case c.Type == evenkeel.ConditionDisruptionTarget:
 			says = append(says, "settling "+c.Reason)
+		case c.Type == evenkeel.ConditionServing && c.Status == metav1.ConditionTrue:
+			says = append(says, "served")
+		case c.Type == evenkeel.ConditionServing:
+			says = append(says, "not served")
+		case c.Type == evenkeel.ConditionTrafficWithdrawn && c.Status == metav1.ConditionTrue:
+			says = append(says, "withdrawn")
+		case c.Type == evenkeel.ConditionTrafficWithdrawn:
+			says = append(says, "withdrawing")
+		case strings.HasPrefix(c.Type, evenkeel.ConditionTaintSeenPrefix):
+			says = append(says, "seen "+c.Message)
 		case c.Type == evenkeel.ConditionMoved:
 			says = append(says, c.Message)
 		default:

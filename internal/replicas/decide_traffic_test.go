@@ -1,0 +1,126 @@
+/*
+Copyright The Evenkeel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package replicas
+
+import "testing"
+
+// TestDecideTraffic is about a hub with ModelServices and HTTPRoutes: a replica serves when a route names it, and is not
+// deleted while one does.
+func TestDecideTraffic(t *testing.T) {
+	const byDeployment = "service modelplane.ai/deployment=chat asked 10m"
+	runDecisions(t, []decision{
+		// Serving.
+		{
+			"ready is not yet served: the services are asked to look",
+			[]string{byDeployment, "wants 1", "east h:2", "0-1 on east/0 ready unrouted", "endpoint east/0"},
+			[]string{"hurry service front/front-0"},
+		},
+		{
+			"once is enough",
+			[]string{"service modelplane.ai/deployment=chat asked 59s", "wants 1", "east h:2", "0-1 on east/0 ready unrouted", "endpoint east/0"},
+			nil,
+		},
+		{
+			"a route names it",
+			[]string{byDeployment, "wants 1", "east h:2", "0-1 on east/0 ready unrouted", "endpoint east/0", "route east/0"},
+			[]string{"mark 0-1: ready, served"},
+		},
+		{
+			"no service wants it: ready is all that it can be",
+			[]string{"service tier=other", "wants 1", "east h:2", "0-1 on east/0 ready unrouted", "endpoint east/0"},
+			[]string{"mark 0-1: ready, served"},
+		},
+		{
+			"a replacement that is ready and not routed does not let the old one go",
+			[]string{byDeployment, "wants 1 surge", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint", "0-2 for 0-1 surge on west/0 ready unrouted", "endpoint east/0", "route east/0", "endpoint west/0"},
+			[]string{"mark 0-1: ready, served, leaving UntoleratedTaint, Loading", "mark 0-2: ready, not served, Loading", "hurry service front/front-0"},
+		},
+		{
+			"nor lets the next one begin",
+			[]string{byDeployment, "wants 2", "east h:2 NoExecute", "west h:2", "0-1 on west/0 ready unrouted", "endpoint west/0", "1-1 on east/0 ready routed leaving UntoleratedTaint", "endpoint east/0", "route east/0"},
+			[]string{"hurry service front/front-0"},
+		},
+
+		// Withdrawing.
+		{
+			"first its traffic: the labels that services select by, then the services are asked to look",
+			[]string{byDeployment, "wants 1", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint", "0-2 for 0-1 excluding east on west/0 uncreated", "endpoint east/0", "route east/0"},
+			[]string{"mark 0-1: ready, served, leaving UntoleratedTaint, withdrawing, Withdrawing", "apply endpoint east/0", "hurry service front/front-0"},
+		},
+		{
+			"while a route names it, it is waited for",
+			[]string{"service modelplane.ai/deployment=chat asked 20s", "wants 1", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint withdrawing 20s", "0-2 for 0-1 excluding east on west/0 uncreated", "endpoint east/0 stripped", "route east/0"},
+			[]string{"mark 0-1: ready, served, leaving UntoleratedTaint, withdrawing, Withdrawing"},
+		},
+		{
+			"a service that was not asked since is asked again",
+			[]string{byDeployment, "wants 1", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint withdrawing 20s", "0-2 for 0-1 excluding east on west/0 uncreated", "endpoint east/0 stripped", "route east/0"},
+			[]string{"mark 0-1: ready, served, leaving UntoleratedTaint, withdrawing, Withdrawing", "hurry service front/front-0"},
+		},
+		{
+			"no route names it any more: what it has begun may end",
+			[]string{byDeployment, "wants 1", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint withdrawing 20s", "0-2 for 0-1 excluding east on west/0 uncreated", "endpoint east/0 stripped"},
+			[]string{"mark 0-1: ready, served, leaving UntoleratedTaint, withdrawn, Withdrawing"},
+		},
+		{
+			"then it is deleted",
+			[]string{byDeployment, "wants 1", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint withdrawn 10s", "0-2 for 0-1 excluding east on west/0 uncreated", "endpoint east/0 stripped"},
+			[]string{"delete endpoint east/0", "delete replica east/0: UntoleratedTaint"},
+		},
+		{
+			"a route that goes on naming it is not waited for without end",
+			[]string{byDeployment, "wants 1", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint withdrawing 90s", "0-2 for 0-1 excluding east on west/0 uncreated", "endpoint east/0 stripped", "route east/0"},
+			[]string{"delete endpoint east/0", "delete replica east/0: UntoleratedTaint"},
+		},
+		{
+			"what no service wants has no traffic to be taken away",
+			[]string{"service tier=other", "wants 1", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint", "0-2 for 0-1 excluding east on west/0 uncreated", "endpoint east/0"},
+			[]string{"delete endpoint east/0", "delete replica east/0: UntoleratedTaint"},
+		},
+		{
+			"scale-down takes the traffic away first too",
+			[]string{byDeployment, "wants 1", "east h:2", "west h:2", "0-1 on east/0 ready routed", "1-1 on west/0 ready routed leaving ScaleDown", "endpoint east/0", "route east/0", "endpoint west/0", "route west/0"},
+			[]string{"mark 1-1: ready, served, leaving ScaleDown, withdrawing", "apply endpoint west/0", "hurry service front/front-0"},
+		},
+		{
+			"wanted again meanwhile: its traffic comes back",
+			[]string{byDeployment, "wants 2", "east h:2", "west h:2", "0-1 on east/0 ready routed", "1-1 on west/0 ready routed leaving ScaleDown withdrawing 10s", "endpoint east/0", "route east/0", "endpoint west/0 stripped", "route west/0"},
+			[]string{"mark 1-1: ready, served", "apply endpoint west/0"},
+		},
+		{
+			"the taint is lifted when the traffic is going: the move goes on",
+			[]string{byDeployment, "wants 1", "east h:2", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint withdrawn 10s", "0-2 for 0-1 on west/0 uncreated", "endpoint east/0 stripped"},
+			[]string{"delete endpoint east/0", "delete replica east/0: UntoleratedTaint"},
+		},
+		{
+			"the replacement stops to serve meanwhile: the traffic of the old one comes back",
+			[]string{byDeployment, "wants 1 surge", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint withdrawing 10s", "0-2 for 0-1 surge on west/0 loading unrouted", "endpoint east/0 stripped", "route east/0"},
+			[]string{"mark 0-1: ready, served, leaving UntoleratedTaint, Loading", "mark 0-2: not ready, not served, Loading", "apply endpoint east/0"},
+		},
+		{
+			"paused when the traffic is going: the move goes on",
+			[]string{byDeployment, "wants 1 paused", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint withdrawn 10s", "0-2 for 0-1 excluding east on west/0 uncreated", "endpoint east/0 stripped"},
+			[]string{"delete endpoint east/0", "delete replica east/0: UntoleratedTaint"},
+		},
+		{
+			"one that is withdrawing counts as out of service",
+			[]string{"service modelplane.ai/deployment=chat asked 20s", "wants 2", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint withdrawing 20s", "0-2 for 0-1 excluding east on west/0 uncreated age 20m", "endpoint east/0 stripped", "route east/0",
+				"1-1 on east/1 ready routed leaving UntoleratedTaint", "1-2 for 1-1 excluding east on west/1 uncreated", "endpoint east/1", "route east/1"},
+			[]string{"mark 0-1: ready, served, leaving UntoleratedTaint, withdrawing, Withdrawing", "mark 1-1: ready, served, leaving UntoleratedTaint, Waiting"},
+		},
+	})
+}
