@@ -52,7 +52,6 @@ func Decide(o Observation) Result {
 	s.stamp()
 	s.route()
 	s.hurryArrivals()
-	s.spare()
 	s.mark()
 	s.trimHistory()
 	s.report()
@@ -67,7 +66,7 @@ func Decide(o Observation) Result {
 // makes room comes before what takes it.
 func phase(a Action) int {
 	switch a.(type) {
-	case SetPlacementStatus, SparePlacement:
+	case SetPlacementStatus:
 		return 0
 	case AssignAdopted:
 		return 1
