@@ -123,9 +123,7 @@ func (c *checker) check(ctx context.Context) (*Report, error) {
 	for w, row := range rows {
 		row.CordonAll = all.outcomes[w]
 		row.Fixes = c.fixes(w, row)
-		if w.counts() && (row.worst() != OutcomeOK || row.Ready == 0 && row.Wanted > 0) {
-			report.OK = false
-		}
+		report.OK = report.OK && harmless(w, row)
 		report.Components = append(report.Components, *row)
 	}
 	slices.SortFunc(report.Components, func(a, b ComponentReport) int {
@@ -137,6 +135,17 @@ func (c *checker) check(ctx context.Context) (*Report, error) {
 	}
 	slices.Sort(report.Others)
 	return report, nil
+}
+
+// harmless tells that no maintenance interrupts serving because of a workload, or waits for ever.
+func harmless(w *workload, r *ComponentReport) bool {
+	switch r.worst() {
+	case OutcomeBlocks:
+		return false
+	case OutcomeInterrupts:
+		return !w.counts()
+	}
+	return !w.counts() || r.Ready > 0 || r.Wanted == 0
 }
 
 // maintainAll plays the incident.

@@ -63,6 +63,8 @@ type Options struct {
 	Root string
 	// SystemNodes are the names of the nodes without a GPU; system-a and system-b when nil.
 	SystemNodes []string
+	// Bare leaves out nodes, kwok, controller manager and scheduler: an API server on which nothing happens by itself.
+	Bare bool
 }
 
 // Cluster is a running workload cluster.
@@ -82,25 +84,32 @@ type Cluster struct {
 
 // Start brings up a cluster with its nodes and nothing on them.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
-	kwok := filepath.Join(options.Root, "bin", "kwok")
-	if _, err := os.Stat(kwok); err != nil {
-		return nil, fmt.Errorf("no binary %s: run \"make build\"", kwok)
+	for _, name := range []string{"kwok", managerName} {
+		if binary := filepath.Join(options.Root, "bin", name); !fileExists(binary) {
+			return nil, fmt.Errorf("no binary %s: run \"make build\"", binary)
+		}
 	}
 	if options.SystemNodes == nil {
 		options.SystemNodes = []string{SystemA, SystemB}
 	}
 	c := &Cluster{options: options}
-	if err := c.bringUp(ctx, kwok); err != nil {
+	if err := c.bringUp(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start a workload cluster: %w", err), c.Stop())
 	}
 	return c, nil
 }
 
-func (c *Cluster) bringUp(ctx context.Context, kwok string) error {
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func (c *Cluster) bringUp(ctx context.Context) error {
 	var err error
 	if c.ControlPlane, err = controlplane.Start(ctx, controlplane.Options{
-		BinDir:    filepath.Join(c.options.Root, "bin", "k8s"),
-		Scheduler: true,
+		BinDir:                   filepath.Join(c.options.Root, "bin", "k8s"),
+		Scheduler:                !c.options.Bare,
+		DisableControllerManager: c.options.Bare,
 	}); err != nil {
 		return err
 	}
@@ -116,11 +125,20 @@ func (c *Cluster) bringUp(ctx context.Context, kwok string) error {
 	if err := c.InstallCRDs(ctx, filepath.Join(c.options.Root, "manifests", "dev", "crds-workload")); err != nil {
 		return err
 	}
+	if c.options.Bare {
+		return nil
+	}
+	return c.startNodes(ctx)
+}
+
+// startNodes makes the nodes and starts their kubelets.
+func (c *Cluster) startNodes(ctx context.Context) error {
 	stages := filepath.Join(c.folder, "kwok.yaml")
 	if err := os.WriteFile(stages, kwokStages, 0o600); err != nil {
 		return err
 	}
-	c.kwok, err = startChild("kwok", filepath.Join(c.folder, "kwok.log"), []string{"HOME=" + c.folder}, kwok,
+	var err error
+	c.kwok, err = startChild("kwok", filepath.Join(c.folder, "kwok.log"), []string{"HOME=" + c.folder}, filepath.Join(c.options.Root, "bin", "kwok"),
 		"--kubeconfig="+c.KubeconfigPath(), "--config="+stages, "--node-lease-duration-seconds=40", "-v=WARN",
 		"--manage-nodes-with-annotation-selector="+managedBy+"="+managed)
 	if err != nil {

@@ -208,6 +208,9 @@ func (c *Cluster) ApplyPicker(ctx context.Context, namespace, name string) error
 	return err
 }
 
+// Picker is a picker as provider-kubernetes states it, for those who create many.
+func Picker(namespace, name string) *unstructured.Unstructured { return picker(namespace, name) }
+
 // picker is what provider-kubernetes states: one replica, and nothing of probes, strategy or spread.
 func picker(namespace, name string) *unstructured.Unstructured {
 	const manifest = `
@@ -286,7 +289,7 @@ func (c *Cluster) AwaitAvailable(ctx context.Context) error {
 		}
 		for i := range list.Items {
 			if d := &list.Items[i]; !Complete(d) {
-				return false, fmt.Errorf("Deployment %s/%s has %d of %d", d.Namespace, d.Name, d.Status.AvailableReplicas, *d.Spec.Replicas)
+				return false, fmt.Errorf("deployment %s/%s has %d of %d", d.Namespace, d.Name, d.Status.AvailableReplicas, *d.Spec.Replicas)
 			}
 		}
 		return true, nil

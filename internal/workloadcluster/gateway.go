@@ -175,10 +175,11 @@ func toUnstructured(object runtime.Object) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// PodNodes gives the nodes on which pods with a label run, in no order; "" for one that is Pending.
-func (c *Cluster) PodNodes(ctx context.Context, namespace, key, value string) ([]string, error) {
+// PodNodes gives the nodes on which pods with these labels run, in no order; "" for one that is Pending. Pods that are
+// on their way out count too.
+func (c *Cluster) PodNodes(ctx context.Context, namespace string, labels map[string]string) ([]string, error) {
 	pods := &corev1.PodList{}
-	if err := c.Client.List(ctx, pods, client.InNamespace(namespace), client.MatchingLabels{key: value}); err != nil {
+	if err := c.Client.List(ctx, pods, client.InNamespace(namespace), client.MatchingLabels(labels)); err != nil {
 		return nil, err
 	}
 	var nodes []string

@@ -180,6 +180,12 @@ func (c *Cluster) StopManager() error {
 	return err
 }
 
+// RemoveEvenkeel takes away the process and the webhook.
+func (c *Cluster) RemoveEvenkeel(ctx context.Context) error {
+	err := c.Kube.AdmissionregistrationV1().MutatingWebhookConfigurations().Delete(ctx, "evenkeel-workload-manager", metav1.DeleteOptions{})
+	return errors.Join(err, c.StopManager())
+}
+
 // awaitWebhook waits until the API server gets answers: the manager has published its certificates.
 func (c *Cluster) awaitWebhook(ctx context.Context) error {
 	return c.await(ctx, "workload-manager to publish its certificates", func(ctx context.Context) (bool, error) {

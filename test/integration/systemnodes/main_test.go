@@ -23,13 +23,11 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -89,7 +87,7 @@ func getDeployment(t require.TestingT, c *workloadcluster.Cluster, namespace, na
 
 // nodesOf gives the nodes of a workload's pods.
 func nodesOf(t require.TestingT, c *workloadcluster.Cluster, namespace, key, value string) []string {
-	nodes, err := c.PodNodes(context.Background(), namespace, key, value)
+	nodes, err := c.PodNodes(context.Background(), namespace, map[string]string{key: value})
 	require.NoError(t, err)
 	return nodes
 }
@@ -104,14 +102,4 @@ func hasEvent(t require.TestingT, c *workloadcluster.Cluster, namespace, name, r
 		}
 	}
 	return ""
-}
-
-func podNames(t require.TestingT, c *workloadcluster.Cluster, namespace string) map[string]time.Time {
-	list := &corev1.PodList{}
-	require.NoError(t, c.Client.List(context.Background(), list, client.InNamespace(namespace)))
-	names := map[string]time.Time{}
-	for i := range list.Items {
-		names[list.Items[i].Name] = list.Items[i].CreationTimestamp.Time
-	}
-	return names
 }

@@ -242,12 +242,15 @@ func webhookDown(t *testing.T, c *workloadcluster.Cluster) {
 	spreadOut(t, c)
 }
 
+// providerInMaintenance is the incident with Evenkeel, made harder; without Evenkeel the demo plays it.
 func providerInMaintenance(t *testing.T, c *workloadcluster.Cluster) {
+	engines := engineRestarts(t, c)
 	down := maintain(t, c, workloadcluster.Maintenance{After: func(ctx context.Context, node string) error {
 		return c.ApplyPickers(ctx)
 	}})
 	assert.Equal(t, make([]int, len(down)), down)
 	spreadOut(t, c)
+	assert.Equal(t, engines, engineRestarts(t, c), "engines must not be touched")
 }
 
 // TestFallback is for drainers that ignore budgets, and for clusters whose system nodes all go at once.
