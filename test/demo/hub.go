@@ -29,6 +29,7 @@ import (
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
+	ome "github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
 	"github.com/evenkeel-io/evenkeel/internal/controlplane"
 	"github.com/evenkeel-io/evenkeel/internal/standin"
 )
@@ -52,6 +53,8 @@ type hub struct {
 	client    client.Client
 	processes []*process
 	standIn   *standin.StandIn
+	// webhookPort is where hub-manager serves webhooks.
+	webhookPort int
 
 	// stopStandIn ends the stand-in and waits for it.
 	stopStandIn func() error
@@ -127,7 +130,7 @@ func (h *hub) installKinds(ctx context.Context) error {
 		return err
 	}
 	scheme := runtime.NewScheme()
-	if err := errors.Join(modelplane.AddToScheme(scheme), evenkeel.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(modelplane.AddToScheme(scheme), evenkeel.AddToScheme(scheme), ome.AddToScheme(scheme)); err != nil {
 		return err
 	}
 	h.client, err = client.New(h.plane.Config(), client.Options{Scheme: scheme})

@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,8 +43,10 @@ const systemNamespace = "evenkeel-system"
 type program struct {
 	name      string
 	manifests string // a kustomization below manifests/hub
+	// more kustomizations there, with rights that are granted besides.
+	more []string
 	// settings of the configuration that must differ in the demo.
-	settings func(kubeconfig string) map[string]any
+	settings func(h *hub, kubeconfig string) map[string]any
 	flags    func(kubeconfig string) []string
 }
 
@@ -52,7 +55,7 @@ func programs() []program {
 		{
 			name:      "hub-scheduler",
 			manifests: "scheduler/default",
-			settings: func(kubeconfig string) map[string]any {
+			settings: func(_ *hub, kubeconfig string) map[string]any {
 				return map[string]any{"clientConnection": map[string]any{"kubeconfig": kubeconfig}}
 			},
 			flags: func(string) []string { return []string{"--secure-port=0"} },
@@ -60,9 +63,13 @@ func programs() []program {
 		{
 			name:      "hub-manager",
 			manifests: "manager",
-			settings: func(string) map[string]any {
-				nowhere := map[string]any{"bindAddress": "0"}
-				return map[string]any{"healthBindAddress": "0", "metricsBindAddress": "0", "webhooks": nowhere}
+			more:      []string{"trafficmap"},
+			settings: func(h *hub, _ string) map[string]any {
+				return map[string]any{
+					"healthBindAddress": "0", "metricsBindAddress": "0",
+					"webhooks":   map[string]any{"bindAddress": fmt.Sprintf("127.0.0.1:%d", h.webhookPort)},
+					"trafficMap": trafficMapSettings(),
+				}
 			},
 			flags: func(kubeconfig string) []string { return []string{"--kubeconfig=" + kubeconfig} },
 		},
@@ -78,12 +85,28 @@ func (h *hub) startPrograms(ctx context.Context) error {
 	if output, err := h.kubectlQuietly(ctx, nil, "create", "namespace", systemNamespace); err != nil {
 		return fmt.Errorf("create namespace %s: %w: %s", systemNamespace, err, output)
 	}
+	if err := h.installWebhooks(ctx); err != nil {
+		return err
+	}
 	for _, p := range programs() {
 		if err := h.startProgram(ctx, p); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
 	return nil
+}
+
+// installWebhooks has the API server call hub-manager on a port of this machine.
+func (h *hub) installWebhooks(ctx context.Context) error {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	h.webhookPort = listener.Addr().(*net.TCPAddr).Port
+	if err := listener.Close(); err != nil {
+		return err
+	}
+	return h.plane.InstallWebhooks(ctx, h.webhookPort, filepath.Join(h.root, "manifests", "hub", "manager", "webhooks.yaml"))
 }
 
 func (h *hub) startProgram(ctx context.Context, p program) error {
@@ -93,6 +116,11 @@ func (h *hub) startProgram(ctx context.Context, p program) error {
 	}
 	if output, err := h.kubectlQuietly(ctx, strings.NewReader(parts.access), "apply", "-f", "-"); err != nil {
 		return fmt.Errorf("apply the access rules: %w: %s", err, output)
+	}
+	for _, folder := range p.more {
+		if output, err := h.kubectlQuietly(ctx, nil, "apply", "-k", filepath.Join("manifests", "hub", folder)); err != nil {
+			return fmt.Errorf("apply %s: %w: %s", folder, err, output)
+		}
 	}
 	kubeconfig, err := h.writeKubeconfig(p.name, parts.serviceAccount)
 	if err != nil {
@@ -131,7 +159,7 @@ func (h *hub) writeConfig(p program, shipped, kubeconfig string) (string, error)
 	if err := yaml.Unmarshal([]byte(shipped), &config); err != nil {
 		return "", fmt.Errorf("the shipped configuration: %w", err)
 	}
-	for key, value := range p.settings(kubeconfig) {
+	for key, value := range p.settings(h, kubeconfig) {
 		config[key] = merge(config[key], value)
 	}
 	content, err := yaml.Marshal(config)

@@ -64,13 +64,25 @@ func (s *stage) kubectl(ctx context.Context, args ...string) (string, error) {
 	return output, nil
 }
 
+// refused runs a command that must fail, shows it, and returns what it printed.
+func (s *stage) refused(ctx context.Context, args ...string) (string, error) {
+	output, err := s.kubectlQuietly(ctx, nil, args...)
+	s.out.command("kubectl "+shellJoin(args), output)
+	if err == nil {
+		return output, fmt.Errorf("kubectl %s: was not refused", shellJoin(args))
+	}
+	return output, ctx.Err()
+}
+
 // kubectlQuietly runs kubectl without showing it.
 func (h *hub) kubectlQuietly(ctx context.Context, input io.Reader, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, h.kubectlBinary(), args...)
 	cmd.Dir = h.root
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+h.kubeconfig(),
 		// Neither the user's preferences nor a cache in the user's home.
-		"KUBERC=off", "KUBECACHEDIR="+filepath.Join(h.folder, "cache"))
+		"KUBERC=off", "KUBECACHEDIR="+filepath.Join(h.folder, "cache"),
+		// Where kubectl finds the plugins.
+		"PATH="+filepath.Join(h.root, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
 	cmd.Stdin = input
 	output, err := cmd.CombinedOutput()
 	return string(output), err
