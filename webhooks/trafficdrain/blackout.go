@@ -37,8 +37,8 @@ const maxEntries = 5
 // insisted tells whether the service names one of the new drains as one that may leave it without traffic. A mark that
 // was left over from an earlier drain therefore allows nothing.
 func insisted(e *edit, added []drains.Drain) bool {
-	id, set := e.object.Annotations[allowBlackout]
-	return set && slices.ContainsFunc(added, func(d drains.Drain) bool { return d.ID == id })
+	id := e.object.Annotations[allowBlackout]
+	return slices.ContainsFunc(added, func(d drains.Drain) bool { return d.ID == id })
 }
 
 // blackout says what the drains would do, cluster by cluster.

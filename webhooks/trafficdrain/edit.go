@@ -26,12 +26,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
+	drains "github.com/evenkeel-io/evenkeel/internal/trafficdrain"
 )
 
 // edit is what a request would make of an InferenceService.
 type edit struct {
 	// old is empty for a creation.
 	old, object metav1.PartialObjectMetadata
+	created     bool
 	// routing is nil where the service has none, or none that this version understands.
 	routing *v1beta1.RoutingSpec
 }
@@ -39,11 +41,11 @@ type edit struct {
 // decode reads no more than the judgement needs, so that a field of OME's that this version does not know, or knows
 // otherwise, keeps nobody from draining.
 func decode(request admission.Request) (*edit, error) {
-	e := &edit{}
+	e := &edit{created: request.Operation == admissionv1.Create}
 	if err := json.Unmarshal(request.Object.Raw, &e.object); err != nil {
 		return nil, fmt.Errorf("decode the InferenceService: %w", err)
 	}
-	if request.Operation == admissionv1.Update {
+	if !e.created {
 		if err := json.Unmarshal(request.OldObject.Raw, &e.old); err != nil {
 			return nil, fmt.Errorf("decode the old InferenceService: %w", err)
 		}
@@ -63,6 +65,15 @@ func decode(request admission.Request) (*edit, error) {
 
 func (e *edit) key() types.NamespacedName {
 	return types.NamespacedName{Namespace: e.object.Namespace, Name: e.object.Name}
+}
+
+// derived tells whether the edit is of a copy that placement made. Placement makes them with their marks: an edit that
+// marks a service does not make it a copy.
+func (e *edit) derived() bool {
+	if e.created {
+		return drains.IsDerivedCopy(e.object.Labels, e.object.Annotations)
+	}
+	return drains.IsDerivedCopy(e.old.Labels, e.old.Annotations)
 }
 
 // service is what the weights depend on.

@@ -83,7 +83,7 @@ func (g *Guard) Handle(ctx context.Context, request admission.Request) admission
 // formed, does it name clusters that exist, does it leave anything that serves.
 func (g *Guard) judge(ctx context.Context, e *edit) (*verdict, error) {
 	v := &verdict{}
-	if drains.IsDerivedCopy(e.object.Labels, e.object.Annotations) {
+	if e.derived() {
 		return v, nil
 	}
 	if err := drains.CheckKeys(e.old.Annotations, e.object.Annotations); err != nil {

@@ -189,6 +189,21 @@ func TestWhatTheGuardDoesNotUnderstand(t *testing.T) {
 	assert.Contains(t, response.Result.Message, "decode the InferenceService")
 }
 
+// TestDerivedCopies are left alone; a service that is marked as one by the very edit is none.
+func TestDerivedCopies(t *testing.T) {
+	marked := func(annotations map[string]string) map[string]any {
+		s := service(annotations)
+		s["metadata"].(map[string]any)["labels"] = map[string]string{v1beta1.PlacementOriginLabel: "chat"}
+		return s
+	}
+	g := guard(t, configapi.TrafficDrainGuard{}, trafficMap())
+	bad := annotated(key, "{", "ome.io/traffic-drains", "x")
+	assert.True(t, g.Handle(t.Context(), request(t, admissionv1.Create, nil, marked(bad))).Allowed)
+	assert.True(t, g.Handle(t.Context(), update(t, marked(nil), marked(bad))).Allowed)
+	assert.True(t, g.Handle(t.Context(), update(t, marked(nil), service(bad))).Allowed)
+	assert.False(t, g.Handle(t.Context(), update(t, service(nil), marked(bad))).Allowed)
+}
+
 // TestTheServicesProbePolicyCounts checks that the weights are computed with the policy of the edited service.
 func TestTheServicesProbePolicyCounts(t *testing.T) {
 	tm := trafficMap()
