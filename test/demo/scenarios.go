@@ -34,7 +34,7 @@ type scenario struct {
 
 // scenarios lists all, in the order in which they are run.
 func scenarios() []scenario {
-	return []scenario{placeScenario(), drainScenario(), gracefulScenario(), trafficScenario()}
+	return []scenario{placeScenario(), drainScenario(), gracefulScenario(), trafficScenario(), systemNodesScenario()}
 }
 
 func scenarioNames() string {

@@ -176,7 +176,7 @@ func (r *run) processes() []string {
 func TestAllScenarios(t *testing.T) {
 	r := start(t, nil)
 	r.requirePass(20)
-	for _, name := range []string{"== place: ", "== drain: ", "== drain-graceful: ", "== traffic: "} {
+	for _, name := range []string{"== place: ", "== drain: ", "== drain-graceful: ", "== traffic: ", "== system-nodes: "} {
 		assert.Contains(t, r.output.String(), name)
 	}
 }
