@@ -17,6 +17,7 @@ limitations under the License.
 package main
 
 import (
+	"github.com/evenkeel-io/evenkeel/test/benchmark/admission"
 	"github.com/evenkeel-io/evenkeel/test/benchmark/harness"
 	"github.com/evenkeel-io/evenkeel/test/benchmark/placement"
 )
@@ -25,5 +26,6 @@ import (
 func benchmarks() []harness.Benchmark {
 	return []harness.Benchmark{
 		placement.Benchmark(),
+		admission.Benchmark(),
 	}
 }

@@ -204,15 +204,20 @@ func TestDerivedCopies(t *testing.T) {
 	assert.False(t, g.Handle(t.Context(), update(t, service(nil), marked(bad))).Allowed)
 }
 
-// TestTheServicesProbePolicyCounts checks that the weights are computed with the policy of the edited service.
+// TestTheServicesProbePolicyCounts checks that the weights are computed with the probe policy of the edited service: of
+// one whose probe takes every cluster out nothing is taken by a drain.
 func TestTheServicesProbePolicyCounts(t *testing.T) {
 	tm := trafficMap()
-	tm.Spec.Entries[0].Probe = &v1beta1.TrafficMapProbe{Gated: true, Result: v1beta1.ProbeFailing}
-	tm.Spec.Entries[0].Weight, tm.Spec.Entries[0].Healthy = 0, false
-	edited := service(annotated(key, drainB))
-	response := guard(t, configapi.TrafficDrainGuard{}, tm).Handle(t.Context(), update(t, service(nil), edited))
-	require.False(t, response.Allowed)
-	assert.Contains(t, response.Result.Message, "worker-a has weight 0: its health probe fails; worker-b from weight")
+	tm.Spec.Entries = append(tm.Spec.Entries, v1beta1.TrafficMapEntry{Cluster: "worker-c"})
+	for i := range tm.Spec.Entries {
+		tm.Spec.Entries[i].Probe = &v1beta1.TrafficMapProbe{Gated: true, Result: v1beta1.ProbeFailing}
+	}
+	for policy, allowed := range map[v1beta1.AllFailedPolicy]bool{v1beta1.PreserveTraffic: false, v1beta1.DrainTraffic: true} {
+		edited := service(annotated(key, drainAB))
+		edited["spec"] = map[string]any{"routing": map[string]any{"probe": map[string]any{"allFailedPolicy": policy}}}
+		response := guard(t, configapi.TrafficDrainGuard{}, tm).Handle(t.Context(), update(t, service(nil), edited))
+		assert.Equal(t, allowed, response.Allowed, policy)
+	}
 }
 
 func TestTroubleIsNoVerdict(t *testing.T) {
