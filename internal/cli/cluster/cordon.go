@@ -38,7 +38,7 @@ func NewCordon(f *cli.Factory) *cobra.Command {
 tolerate the taint may still land there.`,
 		Example: fmt.Sprintf(`  # Nothing new lands on gpu-us-east
   %[1]s cordon gpu-us-east --reason "network maintenance"`, f.Program),
-		Args: cobra.ExactArgs(1),
+		Args: oneCluster(f),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.cordon(cmd.Context(), args[0], reason) },
 	}
 	c.addFlags(cmd)
@@ -80,7 +80,7 @@ func NewUncordon(f *cli.Factory) *cobra.Command {
 		Long: `uncordon takes the NoSchedule taint away that cordon gave a cluster, whoever put it there. It does not end a drain:
 that is what undo drain does.`,
 		Example: fmt.Sprintf(`  %[1]s uncordon gpu-us-east`, f.Program),
-		Args:    cobra.ExactArgs(1),
+		Args:    oneCluster(f),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.uncordon(cmd.Context(), args[0]) },
 	}
 	c.addFlags(cmd)

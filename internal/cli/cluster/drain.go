@@ -68,7 +68,7 @@ finished, and 3 when somebody else changed the cluster meanwhile and nothing was
 
   # Begin the drain and do not watch it
   %[1]s drain gpu-us-east --yes --wait=false`, f.Program),
-		Args: cobra.ExactArgs(1),
+		Args: oneCluster(f),
 		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args[0]) },
 	}
 	d.addFlags(cmd)

@@ -48,7 +48,7 @@ it took from when the replica had to leave until it was gone. Finished placement
 deployment (ttlAfterFinished and historyLimit in hub-manager's configuration), so it goes back no further.`,
 		Example: fmt.Sprintf(`  %[1]s history gpu-us-east
   %[1]s history gpu-us-east -o json`, f.Program),
-		Args:              cobra.ExactArgs(1),
+		Args:              oneCluster(f),
 		ValidArgsFunction: CompleteName(f),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}

@@ -79,6 +79,16 @@ func CompleteNames(f *cli.Factory) cobra.CompletionFunc {
 	}
 }
 
+// oneCluster checks that a command has got the name of a cluster.
+func oneCluster(f *cli.Factory) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("%s takes the name of one cluster, not %d; `%s get clusters` lists them", cmd.CommandPath(), len(args), f.Program)
+		}
+		return nil
+	}
+}
+
 // read gets a cluster, and says where to look if there is none of the name.
 func read(ctx context.Context, f *cli.Factory, client dynamic.Interface, name string) (*modelplane.InferenceCluster, error) {
 	cluster, err := cli.Get[modelplane.InferenceCluster](ctx, client.Resource(clusters), name)

@@ -54,7 +54,7 @@ func newUndoDrain(f *cli.Factory) *cobra.Command {
 take traffic away are called off and the replica stays. What has moved stays where it is: nothing is moved back. Replicas
 that wait for a home may land on the cluster again, unless it is cordoned.`,
 		Example: fmt.Sprintf(`  %[1]s undo drain gpu-us-east`, f.Program),
-		Args:    cobra.ExactArgs(1),
+		Args:    oneCluster(f),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.undoDrain(cmd.Context(), args[0]) },
 	}
 	c.addFlags(cmd)
@@ -119,9 +119,9 @@ func (c *change) tellMoved(ctx context.Context, client dynamic.Interface, name s
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s moved away because of a taint, as far as history goes back, and stay where they are.\n", count(len(moves), "replica has", "replicas have"))
-	fmt.Fprintf(&b, "%s on %s.\n", listed(staying, "replica stays", "replicas stay"), name)
+	fmt.Fprintf(&b, "%s.\n", listed(staying, "replica stays on "+name, "replicas stay on "+name))
 	if len(ending) > 0 {
-		fmt.Fprintf(&b, "%s ending, too late to be kept.\n", listed(ending, "replica is", "replicas are"))
+		fmt.Fprintf(&b, "%s.\n", listed(ending, "replica is ending, too late to be kept", "replicas are ending, too late to be kept"))
 	}
 	_, err = fmt.Fprint(c.Out, b.String())
 	return err

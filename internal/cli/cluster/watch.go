@@ -100,7 +100,9 @@ func drainedSummary(name string, result *follow.Result) string {
 func leftSummary(name string, result *follow.Result) string {
 	var b strings.Builder
 	left := follow.LeftOf(result.Rows)
-	fmt.Fprintf(&b, "%s must still leave %s:\n", count(left, "replica", "replicas"), name)
+	if left > 0 {
+		fmt.Fprintf(&b, "%s must still leave %s:\n", count(left, "replica", "replicas"), name)
+	}
 	for _, row := range result.Rows {
 		if row.Left() {
 			fmt.Fprintf(&b, "  %s (%s)\n", row, row.Reason)
@@ -110,7 +112,7 @@ func leftSummary(name string, result *follow.Result) string {
 	case result.Drained == nil:
 		b.WriteString("hub-manager has said nothing about this drain; does it run?\n")
 	case left == 0:
-		fmt.Fprintf(&b, "hub-manager says: %s\n", result.Drained.Message)
+		fmt.Fprintf(&b, "No replica that must leave is seen there any more, but hub-manager says: %s\n", result.Drained.Message)
 	}
 	return b.String()
 }
