@@ -68,6 +68,9 @@ func (r *Reconciler) applyOne(ctx context.Context, d *modelplane.ModelDeployment
 	case replicas.UpdateReplica:
 		return r.updateReplica(ctx, d, a)
 	case replicas.DeleteReplica:
+		if err := r.confirmReplacement(ctx, a); err != nil {
+			return err
+		}
 		// The object is to stay until what it stands for is gone, since its nodes are not free before.
 		return r.remove(ctx, d, a.Replica, client.PropagationPolicy(metav1.DeletePropagationForeground))
 	case replicas.ApplyEndpoint:
@@ -98,6 +101,29 @@ func (r *Reconciler) confirmAbsent(ctx context.Context, namespace, name string) 
 		return fmt.Errorf("%w: ModelReplica %s exists", errStale, name)
 	}
 	return client.IgnoreNotFound(err)
+}
+
+// confirmReplacement makes sure that what a deletion relies on is still so.
+func (r *Reconciler) confirmReplacement(ctx context.Context, a replicas.DeleteReplica) error {
+	if a.Target != nil {
+		p := &evenkeel.ReplicaPlacement{}
+		if err := r.Live.Get(ctx, client.ObjectKeyFromObject(a.Target), p); err != nil {
+			return err
+		}
+		if p.UID != a.Target.UID || p.DeletionTimestamp != nil || meta.IsStatusConditionTrue(p.Status.Conditions, evenkeel.ConditionDisruptionTarget) {
+			return fmt.Errorf("%w: placement %s, which takes over from ModelReplica %s, has changed", errStale, p.Name, a.Replica.Name)
+		}
+	}
+	if a.Serving != nil {
+		replacement := &modelplane.ModelReplica{}
+		if err := r.Live.Get(ctx, client.ObjectKeyFromObject(a.Serving), replacement); err != nil {
+			return err
+		}
+		if replacement.UID != a.Serving.UID || replacement.DeletionTimestamp != nil || !meta.IsStatusConditionTrue(replacement.Status.Conditions, modelplane.ConditionReady) {
+			return fmt.Errorf("%w: ModelReplica %s, which takes over from %s, does not serve", errStale, replacement.Name, a.Replica.Name)
+		}
+	}
+	return nil
 }
 
 func (r *Reconciler) createPlacement(ctx context.Context, d *modelplane.ModelDeployment, a replicas.CreatePlacement) error {

@@ -140,6 +140,11 @@ type UpdateReplica struct {
 type DeleteReplica struct {
 	Replica *modelplane.ModelReplica
 	Cause   string
+	// Target, if set, is the placement of the replacement: an uncached read must find it with the same UID, neither leaving
+	// nor being deleted.
+	Target *evenkeel.ReplicaPlacement
+	// Serving, if set, is the replacement: an uncached read must find it with the same UID, ready and not being deleted.
+	Serving *modelplane.ModelReplica
 }
 
 // ApplyEndpoint makes an endpoint exist as given.

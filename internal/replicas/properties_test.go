@@ -17,6 +17,7 @@ limitations under the License.
 package replicas
 
 import (
+	"flag"
 	"fmt"
 	"maps"
 	"slices"
@@ -40,8 +41,10 @@ import (
 // another move is in progress. In the end: as many replicas as there is room for, none where a taint forbids it, and
 // nothing left to do.
 func TestWhateverHappens(t *testing.T) {
+	states, enough := 0, manyChecks(t)
 	rapid.Check(t, func(t *rapid.T) {
 		s := newRandomSim(t)
+		defer func() { states += s.decided }()
 		steps := rapid.IntRange(1, 60).Draw(t, "steps")
 		for range steps {
 			s.step(t)
@@ -56,6 +59,20 @@ func TestWhateverHappens(t *testing.T) {
 		require.NoError(t, s.settle())
 		s.checkEnd(t)
 	})
+	t.Logf("decided for %d states", states)
+	require.GreaterOrEqual(t, states, enough)
+}
+
+// manyChecks has rapid try as many cases as come to at least so many states, unless the command line asks for another
+// number, or for short tests.
+func manyChecks(t *testing.T) (states int) {
+	const usual = "100"
+	if testing.Short() || flag.Lookup("rapid.checks").Value.String() != usual {
+		return 0
+	}
+	require.NoError(t, flag.Set("rapid.checks", "4400"))
+	t.Cleanup(func() { require.NoError(t, flag.Set("rapid.checks", usual)) })
+	return 100_000
 }
 
 type randomSim struct {

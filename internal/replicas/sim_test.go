@@ -49,9 +49,11 @@ type sim struct {
 	objects
 	cache   objects
 	matcher *placement.Matcher
-	policy  Policy
-	caches  CacheState
-	now     time.Time
+	// pools of clusters, prepared once for each object.
+	pools  map[*modelplane.InferenceCluster]*placement.Pools
+	policy Policy
+	caches CacheState
+	now    time.Time
 	// started is when each replica began to load.
 	started map[types.UID]time.Time
 	version int
@@ -69,6 +71,8 @@ type sim struct {
 	broken error
 	// deletions of replicas by this controller, in words.
 	deletions []string
+	// decided counts the states that were decided for.
+	decided int
 	// trace of all that was done, in words.
 	trace []string
 	// surged tells that a slot may have two replicas: the strategy is, or was, MakeBeforeBreak.
@@ -89,6 +93,7 @@ func newSim(wanted int32, clusters ...*modelplane.InferenceCluster) *sim {
 			clusters:   map[string]*modelplane.InferenceCluster{},
 		},
 		matcher: placement.NewMatcher(),
+		pools:   map[*modelplane.InferenceCluster]*placement.Pools{},
 		policy:  DefaultPolicy(),
 		now:     now,
 		started: map[types.UID]time.Time{},
@@ -128,6 +133,13 @@ func (s *sim) refreshKind(kind string) {
 	}
 }
 
+func (s *sim) poolsOf(c *modelplane.InferenceCluster) *placement.Pools {
+	if s.pools[c] == nil {
+		s.pools[c] = placement.PreparePools(c.Status.GPUPools)
+	}
+	return s.pools[c]
+}
+
 func (s *sim) next() string {
 	s.version++
 	return fmt.Sprint(s.version)
@@ -155,7 +167,7 @@ func (s *sim) observation() Observation {
 		o.Endpoints = append(o.Endpoints, e)
 	}
 	for _, c := range s.cache.clusters {
-		o.Clusters = append(o.Clusters, Cluster{InferenceCluster: c, Pools: placement.PreparePools(c.Status.GPUPools)})
+		o.Clusters = append(o.Clusters, Cluster{InferenceCluster: c, Pools: s.poolsOf(c)})
 	}
 	return o
 }
@@ -163,6 +175,7 @@ func (s *sim) observation() Observation {
 // reconcile decides once and does the first actions of the result; the process is killed before the next one. It tells
 // how many actions there were.
 func (s *sim) reconcile(killedAfter int) int {
+	s.decided++
 	result := Decide(s.observation())
 	for i, a := range result.Actions {
 		if i == killedAfter {
@@ -297,6 +310,17 @@ func (s *sim) deleteReplica(a DeleteReplica) error {
 	if old == nil || old.UID != a.Replica.UID || old.DeletionTimestamp != nil {
 		return nil
 	}
+	if a.Target != nil {
+		p := s.placements[a.Target.Name]
+		if p == nil || p.UID != a.Target.UID || meta.IsStatusConditionTrue(p.Status.Conditions, evenkeel.ConditionDisruptionTarget) {
+			return errSimStale
+		}
+	}
+	if a.Serving != nil {
+		if r := s.replicas[a.Serving.Name]; r == nil || r.UID != a.Serving.UID || !isReady(r) {
+			return errSimStale
+		}
+	}
 	s.deletions = append(s.deletions, a.String())
 	if slotOf := s.slotOf(old.Name); slotOf != nil && a.Cause != evenkeel.CauseScaleDown && a.Cause != evenkeel.CauseNotServing {
 		s.checkTarget(*slotOf, old, a)
@@ -338,32 +362,6 @@ func finished(p *evenkeel.ReplicaPlacement) bool {
 	return meta.IsStatusConditionTrue(p.Status.Conditions, evenkeel.ConditionMoved)
 }
 
-// compose makes replicas ready that have loaded for that long, and lets go of deleted ones.
-func (s *sim) compose(loading, terminating time.Duration) (moved bool) {
-	for name, r := range s.replicas {
-		if r.DeletionTimestamp != nil {
-			if s.now.Sub(r.DeletionTimestamp.Time) >= terminating {
-				s.note("replica %s is gone", name)
-				delete(s.replicas, name)
-				moved = true
-			}
-			continue
-		}
-		if !isReady(r) && s.now.Sub(s.started[r.UID]) >= loading {
-			q := r.DeepCopy()
-			q.ResourceVersion = s.next()
-			q.Status.Conditions = []metav1.Condition{{
-				Type: modelplane.ConditionReady, Status: metav1.ConditionTrue, Reason: "Available", LastTransitionTime: metav1.NewTime(s.now),
-			}}
-			s.replicas[name] = q
-			moved = true
-		}
-	}
-	moved = s.composeTraffic() || moved
-	s.settleOpen()
-	return moved
-}
-
 // settle lets everything run, with an up-to-date cache, until nothing moves any more even if time passes.
 func (s *sim) settle() error {
 	const rounds = 600
@@ -388,16 +386,4 @@ func (s *sim) settle() error {
 		}
 	}
 	return fmt.Errorf("still moving after %d rounds: next is %v", rounds, told(Decide(s.observation()).Actions))
-}
-
-// placed gives where the replicas are: "east/0(h)".
-func (s *sim) placed() []string {
-	out := []string{}
-	for _, r := range s.replicas {
-		if r.DeletionTimestamp == nil && r.Labels[modelplane.LabelDeployment] == "chat" {
-			out = append(out, fmt.Sprintf("%s/%s", r.Spec.ClusterName, r.Labels[modelplane.LabelReplicaIndex]))
-		}
-	}
-	slices.Sort(out)
-	return out
 }

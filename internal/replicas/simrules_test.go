@@ -18,12 +18,14 @@ package replicas
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
+	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/placement"
 )
 
@@ -105,4 +107,16 @@ func (s *sim) check() {
 			s.breaks("slot %d has %d replicas: %v", number, len(names), names)
 		}
 	}
+}
+
+// placed gives where the replicas are: "east/0(h)".
+func (s *sim) placed() []string {
+	out := []string{}
+	for _, r := range s.replicas {
+		if r.DeletionTimestamp == nil && r.Labels[modelplane.LabelDeployment] == "chat" {
+			out = append(out, fmt.Sprintf("%s/%s", r.Spec.ClusterName, r.Labels[modelplane.LabelReplicaIndex]))
+		}
+	}
+	slices.Sort(out)
+	return out
 }

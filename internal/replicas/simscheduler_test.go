@@ -107,7 +107,7 @@ func (s *sim) fits(p *evenkeel.ReplicaPlacement, c *modelplane.InferenceCluster)
 		len(placement.Repelling(p.Spec.Tolerations, c.Spec.Taints)) > 0 || !placement.SelectorMatches(p.Spec.ClusterSelector, c.Labels) {
 		return nil
 	}
-	pools := placement.PreparePools(c.Status.GPUPools)
+	pools := s.poolsOf(c)
 	charged := s.charged(p, c, pools)
 	decision, _ := s.matcher.Place(p.Spec.Engines, pools, func(pool string) int64 {
 		nodes, _ := pools.Nodes(pool)

@@ -127,11 +127,24 @@ func (s *sim) servedBy(number int32, but string) bool {
 // that serves, or a destination.
 func (s *sim) checkTarget(number int32, old *modelplane.ModelReplica, a DeleteReplica) {
 	switch {
-	case s.policy.Strategy == evenkeel.StrategyMakeBeforeBreak && !s.servedBy(number, old.Name):
+	case s.policy.Strategy == evenkeel.StrategyMakeBeforeBreak && !s.servedBy(number, old.Name) && (isReady(old) || !s.doubled(number)):
 		s.breaks("replica %s is deleted (%s) and no other one of slot %d serves", old.Name, a.Cause, number)
 	case s.policy.WhenUnplaceable == evenkeel.WhenUnplaceableHold && !s.hasDestination(number, old.Name):
 		s.breaks("replica %s is deleted (%s) and slot %d has no destination", old.Name, a.Cause, number)
 	}
+}
+
+// doubled tells whether a slot has two replicas, so that one that does not serve is not its last.
+func (s *sim) doubled(number int32) bool {
+	n := 0
+	for _, p := range s.placements {
+		if p.Spec.Slot == number && !finished(p) && p.Status.Assignment != nil {
+			if r := s.replicas[nameOf(p)]; r != nil && r.DeletionTimestamp == nil {
+				n++
+			}
+		}
+	}
+	return n > 1
 }
 
 func (s *sim) hasDestination(number int32, but string) bool {
@@ -141,4 +154,30 @@ func (s *sim) hasDestination(number int32, but string) bool {
 		}
 	}
 	return false
+}
+
+// compose makes replicas ready that have loaded for that long, and lets go of deleted ones.
+func (s *sim) compose(loading, terminating time.Duration) (moved bool) {
+	for name, r := range s.replicas {
+		if r.DeletionTimestamp != nil {
+			if s.now.Sub(r.DeletionTimestamp.Time) >= terminating {
+				s.note("replica %s is gone", name)
+				delete(s.replicas, name)
+				moved = true
+			}
+			continue
+		}
+		if !isReady(r) && s.now.Sub(s.started[r.UID]) >= loading {
+			q := r.DeepCopy()
+			q.ResourceVersion = s.next()
+			q.Status.Conditions = []metav1.Condition{{
+				Type: modelplane.ConditionReady, Status: metav1.ConditionTrue, Reason: "Available", LastTransitionTime: metav1.NewTime(s.now),
+			}}
+			s.replicas[name] = q
+			moved = true
+		}
+	}
+	moved = s.composeTraffic() || moved
+	s.settleOpen()
+	return moved
 }

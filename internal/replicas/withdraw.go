@@ -41,7 +41,22 @@ func (s *state) withdraw(u *unit) {
 	if e := s.endpoint(u.name); e != nil {
 		s.act(DeleteEndpoint{Endpoint: e})
 	}
-	s.act(DeleteReplica{Replica: u.replica, Cause: u.cause.reason})
+	s.act(s.deletionOf(u))
+}
+
+// deletionOf deletes a replica. Where the policy promises that there is somewhere to go, or that another one serves, that
+// must be so at the time of the deletion, whatever the cache says.
+func (s *state) deletionOf(u *unit) DeleteReplica {
+	deletion := DeleteReplica{Replica: u.replica, Cause: u.cause.reason}
+	next := u.slot.successor(u)
+	if u.slot.victim || u.redundant || !s.Policy.holds() || next == nil || !next.staying() {
+		return deletion
+	}
+	deletion.Target = next.placement
+	if s.Policy.Strategy == evenkeel.StrategyMakeBeforeBreak {
+		deletion.Serving = next.replica
+	}
+	return deletion
 }
 
 // withdrawTraffic keeps requests off a replica, and tells whether it may be deleted now: no route names it, and what it

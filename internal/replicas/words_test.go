@@ -26,18 +26,22 @@ import (
 	"github.com/evenkeel-io/evenkeel/internal/placement"
 )
 
-// told gives the actions in words, with east/0 for the name of chat's replica there.
-func told(actions []Action) []string {
+// shortNames puts east/0 for the name of chat's replica there.
+var shortNames = func() *strings.Replacer {
 	var names []string
 	for _, cluster := range []string{"east", "west", "north"} {
 		for i := range int32(4) {
 			names = append(names, placement.ReplicaName("chat", cluster, i), fmt.Sprintf("%s/%d", cluster, i))
 		}
 	}
-	replacer := strings.NewReplacer(append(names, "chat-", "")...)
+	return strings.NewReplacer(append(names, "chat-", "")...)
+}()
+
+// told gives the actions in words.
+func told(actions []Action) []string {
 	out := []string{}
 	for _, a := range actions {
-		out = append(out, replacer.Replace(inWords(a)))
+		out = append(out, shortNames.Replace(inWords(a)))
 	}
 	return out
 }
