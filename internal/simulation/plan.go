@@ -50,7 +50,8 @@ type Plan struct {
 	Replicas []Replica `json:"replicas"`
 	// Deployments that these replicas belong to, by namespace and name.
 	Deployments []Deployment `json:"deployments"`
-	// Contended are the clusters for whose nodes more than one replica competes, by name.
+	// Contended are the clusters that take replicas and are then too full for others which have nowhere else to go, by
+	// name.
 	Contended []Contention `json:"contended,omitempty"`
 	// Duration that the plan covers: how much time passed until nothing changed any more, where loading takes none.
 	Duration time.Duration `json:"durationNanoseconds"`
@@ -115,7 +116,7 @@ type Deployment struct {
 	Policies []string `json:"policies,omitempty"`
 }
 
-// Contention is a cluster that takes some replicas and is then too full for others.
+// Contention is a cluster that takes some replicas and is then too full for others that find no place at all.
 type Contention struct {
 	Cluster string `json:"cluster"`
 	// Takes counts the replicas of the plan that it takes.

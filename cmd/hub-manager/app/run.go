@@ -38,7 +38,6 @@ import (
 	ome "github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
 	"github.com/evenkeel-io/evenkeel/controllers/inferencecluster"
 	"github.com/evenkeel-io/evenkeel/controllers/modeldeployment"
-	"github.com/evenkeel-io/evenkeel/internal/replicas"
 )
 
 // shutdownTimeout bounds how long running reconciles may take to finish before the lease is released.
@@ -127,25 +126,12 @@ func setupModelDeployments(ctx context.Context, mgr ctrl.Manager, config *config
 	if err != nil {
 		return err
 	}
-	options := modeldeployment.Options{
-		SchedulerNames:          config.SchedulerNames,
-		OwnCompositions:         config.OwnCompositions,
-		MaxConcurrentReconciles: int(*config.MaxConcurrentReconciles),
-		Disruption:              config.Disruption,
-		MaxParallelMoves:        int(*config.MaxParallelMoves),
-		MaxLoadingPerCluster:    int(*config.MaxLoadingPerCluster),
-		Settings:                replicas.DefaultSettings(),
-	}
+	options := modeldeployment.OptionsFrom(config)
 	withoutTraffic, err := notServed(mgr.GetConfig(), modelplane.Resource("modelservices"),
 		schema.GroupResource{Group: gateway.GroupName, Resource: "httproutes"})
 	if err != nil {
 		return err
 	}
 	options.Serves = modeldeployment.Serves{Caches: len(withoutCaches) == 0, Traffic: len(withoutTraffic) == 0}
-	options.Settings.SettleTime = config.SettleTime.Duration
-	options.Settings.HistoryTTL = config.TTLAfterFinished.Duration
-	options.Settings.HistoryLimit = int(*config.HistoryLimit)
-	options.Settings.VerdictTimeout = config.VerdictTimeout.Duration
-	options.Settings.DegradedAfter = config.DegradedAfter.Duration
 	return modeldeployment.Setup(ctx, mgr, options)
 }
