@@ -117,6 +117,11 @@ func TestDecideTraffic(t *testing.T) {
 			[]string{"delete endpoint east/0", "delete replica east/0: UntoleratedTaint"},
 		},
 		{
+			"the hub has lost its routes since: there is nothing to wait for",
+			[]string{"wants 1", "east h:2", "west h:2", "0-1 on east/0 ready", "1-1 on west/0 ready leaving UntoleratedTaint withdrawing 10s", "endpoint east/0", "endpoint west/0"},
+			[]string{"mark 1-1: ready, leaving ScaleDown"},
+		},
+		{
 			"one that is withdrawing counts as out of service",
 			[]string{"service modelplane.ai/deployment=chat asked 20s", "wants 2", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint withdrawing 20s", "0-2 for 0-1 excluding east on west/0 uncreated age 20m", "endpoint east/0 stripped", "route east/0",
 				"1-1 on east/1 ready routed leaving UntoleratedTaint", "1-2 for 1-1 excluding east on west/1 uncreated", "endpoint east/1", "route east/1"},

@@ -29,7 +29,9 @@ import (
 // withdraw takes the last steps of a replica: requests are kept off it, then it is deleted, its endpoint first.
 func (s *state) withdraw(u *unit) {
 	if !u.committed() || u.deleting {
-		u.withdrawn = u.condition(evenkeel.ConditionTrafficWithdrawn)
+		if s.Traffic != nil {
+			u.withdrawn = u.condition(evenkeel.ConditionTrafficWithdrawn)
+		}
 		u.progress(evenkeel.StepDeleting, evenkeel.LeavingMoving, fmt.Sprintf("the ModelReplica %q to be gone", u.name))
 		return
 	}
