@@ -28,6 +28,16 @@ const (
 	MaxMaxNamedClusters int32 = 10
 )
 
+// PreemptionMode is what the plugin Preemption does for a placement that fits nowhere.
+type PreemptionMode string
+
+const (
+	// PreemptionModeExplain says what the clusters lack, and preempts nothing.
+	PreemptionModeExplain PreemptionMode = "Explain"
+	// PreemptionModePreempt says it too, and makes room where replicas of lower priority can leave for it.
+	PreemptionModePreempt PreemptionMode = "Preempt"
+)
+
 // PreemptionArgs are the arguments of the plugin Preemption.
 // +kubebuilder:object:root=true
 type PreemptionArgs struct {
@@ -36,6 +46,9 @@ type PreemptionArgs struct {
 	// 10. The others are counted. 3 when absent.
 	// +optional
 	MaxNamedClusters *int32 `json:"maxNamedClusters,omitempty"`
+	// Mode is Explain or Preempt. Explain when absent.
+	// +optional
+	Mode PreemptionMode `json:"mode,omitempty"`
 }
 
 func init() {
@@ -55,5 +68,8 @@ func SetDefaultsPreemptionArgs(args *PreemptionArgs) {
 	if args.MaxNamedClusters == nil {
 		n := DefaultMaxNamedClusters
 		args.MaxNamedClusters = &n
+	}
+	if args.Mode == "" {
+		args.Mode = PreemptionModeExplain
 	}
 }

@@ -52,5 +52,8 @@ func ValidatePreemptionArgs(args *PreemptionArgs) field.ErrorList {
 		errs = append(errs, field.Invalid(field.NewPath("maxNamedClusters"), *n,
 			fmt.Sprintf("must be between 0 and %d", MaxMaxNamedClusters)))
 	}
+	if mode := args.Mode; mode != "" && mode != PreemptionModeExplain && mode != PreemptionModePreempt {
+		errs = append(errs, field.NotSupported(field.NewPath("mode"), mode, []PreemptionMode{PreemptionModeExplain, PreemptionModePreempt}))
+	}
 	return errs
 }

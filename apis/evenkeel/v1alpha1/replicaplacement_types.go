@@ -19,6 +19,7 @@ package v1alpha1
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	modelplanev1alpha1 "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 )
@@ -111,6 +112,11 @@ type ReplicaPlacementSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="adopts is immutable"
 	// +optional
 	Adopts string `json:"adopts,omitempty"`
+	// ModelCacheName names the ModelCache that holds the model's weights; among equally loaded clusters those win that can
+	// hold them.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	ModelCacheName string `json:"modelCacheName,omitempty"`
 	// ExcludedClusters are not considered.
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
@@ -153,6 +159,20 @@ type Assignment struct {
 	Engines []EngineAssignment `json:"engines"`
 }
 
+// Preemptor is the placement that another one makes room for.
+type Preemptor struct {
+	// Namespace of the placement.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace"`
+	// Name of the placement.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// UID of the placement: another one of the same name is not meant.
+	UID types.UID `json:"uid"`
+}
+
 // Move tells people how a move stands. Nothing reads it back.
 type Move struct {
 	// From names the cluster that the replica leaves.
@@ -189,6 +209,10 @@ type ReplicaPlacementStatus struct {
 	// NominatedCluster is where room is being made for the placement.
 	// +optional
 	NominatedCluster string `json:"nominatedCluster,omitempty"`
+	// PreemptedBy is the placement for which the scheduler wants this one's replica to leave. It holds for as long as that
+	// placement waits and is nominated to the same cluster; the manager takes it away when it does not any more.
+	// +optional
+	PreemptedBy *Preemptor `json:"preemptedBy,omitempty"`
 	// Move tells people how a move stands.
 	// +optional
 	Move *Move `json:"move,omitempty"`

@@ -197,6 +197,9 @@ const (
 	CauseScaleDown = "ScaleDown"
 	// CauseDegraded is a cluster that has not been ready for longer than degradedAfter allows.
 	CauseDegraded = "ClusterDegraded"
+	// CausePreempted is a placement of higher priority, or of a team below its quota's minimum, that needs the nodes and is
+	// nominated to the cluster.
+	CausePreempted = "Preempted"
 	// CauseNotServing is a replacement that has not served within readyTimeout, and is taken back.
 	CauseNotServing = "ReplacementNotServing"
 	// CauseTolerating, with status Unknown, is a NoExecute taint that the deployment tolerates for a time that is not
