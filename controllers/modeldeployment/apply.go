@@ -58,6 +58,8 @@ func (r *Reconciler) applyOne(ctx context.Context, d *modelplane.ModelDeployment
 			return err
 		}
 		return r.setPlacementStatus(ctx, d, a.Placement, a.Conditions, a.Move)
+	case replicas.SparePlacement:
+		return r.sparePlacement(ctx, d, a.Placement)
 	case replicas.DeletePlacement:
 		if err := r.confirmAbsent(ctx, a.Placement.Namespace, a.AbsentReplica); err != nil {
 			return err
@@ -178,7 +180,7 @@ func (r *Reconciler) createReplica(ctx context.Context, d *modelplane.ModelDeplo
 		return err
 	}
 	conditions := live.Status.Conditions
-	if live.UID != a.Placement.UID || live.DeletionTimestamp != nil ||
+	if live.UID != a.Placement.UID || live.DeletionTimestamp != nil || live.Status.PreemptedBy != nil ||
 		meta.FindStatusCondition(conditions, evenkeel.ConditionReady) != nil ||
 		meta.IsStatusConditionTrue(conditions, evenkeel.ConditionDisruptionTarget) ||
 		meta.IsStatusConditionTrue(conditions, evenkeel.ConditionMoved) {

@@ -36,6 +36,8 @@ const (
 	indexDeployment = "deployment"
 	// indexCluster finds assigned placements by their cluster.
 	indexCluster = "cluster"
+	// indexPreemptor finds placements by the one that they are preempted by.
+	indexPreemptor = "preemptor"
 	// indexModelCache finds deployments by the cache that they name.
 	indexModelCache = "modelCache"
 	// indexPriorityClass finds deployments by the priority class that they name.
@@ -66,6 +68,7 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer, serves Serves)
 		{&evenkeel.ReplicaPlacement{}, indexDeployment, placementDeployments},
 		{&evenkeel.ReplicaPlacement{}, indexCluster, placementCluster},
 		{&evenkeel.ReplicaPlacement{}, indexUnasked, placementUnasked},
+		{&evenkeel.ReplicaPlacement{}, indexPreemptor, placementPreemptor},
 		{&modelplane.ModelReplica{}, indexDeployment, labelledDeployment},
 		{&modelplane.ModelEndpoint{}, indexDeployment, labelledDeployment},
 		{&modelplane.ModelDeployment{}, indexModelCache, deploymentCache},

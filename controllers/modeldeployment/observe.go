@@ -47,6 +47,9 @@ func (r *Reconciler) observe(ctx context.Context, d *modelplane.ModelDeployment)
 	if o.Placements, err = r.placementsOf(ctx, d); err != nil {
 		return nil, err
 	}
+	if o.Preemptors, err = r.preemptorsOf(ctx, o.Placements); err != nil {
+		return nil, err
+	}
 	if o.Replicas, err = r.replicasOf(ctx, d, o.Placements); err != nil {
 		return nil, err
 	}

@@ -64,6 +64,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		Named(Name).
 		For(&modelplane.ModelDeployment{}, builder.WithPredicates(wishChanged())).
 		Watches(&evenkeel.ReplicaPlacement{}, byIndexedName(placementDeployments)).
+		Watches(&evenkeel.ReplicaPlacement{}, handler.EnqueueRequestsFromMapFunc(r.byPreemptor), builder.WithPredicates(nominationChanged())).
 		Watches(&modelplane.ModelReplica{}, byIndexedName(labelledDeployment)).
 		Watches(&modelplane.ModelEndpoint{}, byIndexedName(labelledDeployment)).
 		Watches(&modelplane.InferenceCluster{}, handler.EnqueueRequestsFromMapFunc(r.byCluster), builder.WithPredicates(clusterChanged())).

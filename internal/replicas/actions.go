@@ -110,6 +110,11 @@ type SetPlacementStatus struct {
 	AbsentReplica string
 }
 
+// SparePlacement takes back that a placement is preempted, on exactly the observed UID and resourceVersion.
+type SparePlacement struct {
+	Placement *evenkeel.ReplicaPlacement
+}
+
 // DeletePlacement deletes a placement, on exactly the observed UID and resourceVersion.
 type DeletePlacement struct {
 	Placement *evenkeel.ReplicaPlacement
@@ -169,6 +174,7 @@ func (CreatePlacement) isAction()    {}
 func (UpdatePlacement) isAction()    {}
 func (AssignAdopted) isAction()      {}
 func (SetPlacementStatus) isAction() {}
+func (SparePlacement) isAction()     {}
 func (DeletePlacement) isAction()    {}
 func (CreateReplica) isAction()      {}
 func (UpdateReplica) isAction()      {}
@@ -206,6 +212,11 @@ func (a SetPlacementStatus) String() string {
 		s += " step=" + a.Move.Step
 	}
 	return s
+}
+
+func (a SparePlacement) String() string {
+	return fmt.Sprintf("spare placement %s: %s/%s does not wait for its nodes any more",
+		a.Placement.Name, a.Placement.Status.PreemptedBy.Namespace, a.Placement.Status.PreemptedBy.Name)
 }
 
 func (a DeletePlacement) String() string {

@@ -52,6 +52,7 @@ func Decide(o Observation) Result {
 	s.stamp()
 	s.route()
 	s.hurryArrivals()
+	s.spare()
 	s.mark()
 	s.trimHistory()
 	s.report()
@@ -66,7 +67,7 @@ func Decide(o Observation) Result {
 // makes room comes before what takes it.
 func phase(a Action) int {
 	switch a.(type) {
-	case SetPlacementStatus:
+	case SetPlacementStatus, SparePlacement:
 		return 0
 	case AssignAdopted:
 		return 1

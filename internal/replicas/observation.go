@@ -74,6 +74,9 @@ type Observation struct {
 	CacheSelector *modelplane.LabelSelector
 	// Placements in the deployment's namespace that carry its name, whoever owns them.
 	Placements []*evenkeel.ReplicaPlacement
+	// Preemptors are the placements, of any deployment, that this one's placements are said to be preempted by, as far as
+	// they exist.
+	Preemptors []*evenkeel.ReplicaPlacement
 	// Replicas in the deployment's namespace that carry its name as label or that have a name it could use.
 	Replicas []*modelplane.ModelReplica
 	// Endpoints in the deployment's namespace that carry its name as label or that have a name it could use.

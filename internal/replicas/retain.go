@@ -48,6 +48,9 @@ func (s *state) findCause(u *unit) *cause {
 	u.taintsSeen = st.seen
 	why := s.retain(u, st.overdue)
 	if why == nil {
+		if c := s.preempted(u); c != nil {
+			return c
+		}
 		return s.patience(u, st)
 	}
 	c := &cause{reason: why.Reason, message: why.Message, aboutCluster: why.AboutCluster, settled: true}
@@ -128,7 +131,7 @@ func (s *state) departed(u *unit) *cause {
 
 func isAboutCluster(reason string) bool {
 	switch reason {
-	case evenkeel.CauseTaint, evenkeel.CauseClusterDeleted, evenkeel.CauseSelector, evenkeel.CauseDegraded:
+	case evenkeel.CauseTaint, evenkeel.CauseClusterDeleted, evenkeel.CauseSelector, evenkeel.CauseDegraded, evenkeel.CausePreempted:
 		return true
 	}
 	return false

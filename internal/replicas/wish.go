@@ -66,6 +66,7 @@ func (s *state) wish(spec *evenkeel.ReplicaPlacementSpec) {
 	spec.Tolerations = s.tolerations
 	spec.ClusterSelector = s.selector
 	spec.Engines = s.engines
+	spec.ModelCacheName = s.cacheName()
 }
 
 // refresh brings pending placements to the template as it is now. Assigned ones keep what they were assigned for.
