@@ -76,10 +76,22 @@ func (c *podClient) Bind(_ context.Context, binding *corev1.Binding, _ metav1.Cr
 		c.namespace, binding.Name, binding.Target.Name)
 }
 
-// Delete refuses: a scheduler deletes the victims of preemption.
-func (c *podClient) Delete(_ context.Context, name string, _ metav1.DeleteOptions) error {
-	return fmt.Errorf("cannot preempt ReplicaPlacement %s/%s: the hub scheduler does not delete placements; "+
-		"disable the plugin that preempts (DefaultPreemption) in the scheduler's profile", c.namespace, name)
+// Delete asks the victim of a preemption to leave: its placement names the preemptor, and the manager moves it. It refuses
+// where the context does not say for whom (WithPreemptor), since nobody could tell when the preemption has lapsed.
+func (c *podClient) Delete(ctx context.Context, name string, _ metav1.DeleteOptions) error {
+	preemptor := preemptorOf(ctx)
+	if preemptor == nil {
+		return fmt.Errorf("cannot preempt ReplicaPlacement %s/%s: the hub scheduler does not delete placements; "+
+			"disable the plugin that preempts (DefaultPreemption) in the scheduler's profile", c.namespace, name)
+	}
+	victim, err := c.writer.pods.Pods(c.namespace).Get(name)
+	if err != nil {
+		return err
+	}
+	if err := c.writer.preempt(ctx, victim, preemptor); err != nil {
+		return fmt.Errorf("preempt ReplicaPlacement %s/%s for %s/%s: %w", c.namespace, name, preemptor.Namespace, preemptor.Name, err)
+	}
+	return nil
 }
 
 // Patch translates a status patch into one status write, and makes none when nothing would change in the placement.

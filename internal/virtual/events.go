@@ -31,6 +31,9 @@ import (
 // noteAssigned is the same for all placements of a deployment.
 const noteAssigned = "Assigned a replica to an InferenceCluster; its ReplicaPlacement says to which"
 
+// reasonPreempted is the scheduler's for the event on a victim, whose note has the preemptor's UID only.
+const reasonPreempted = "Preempted"
+
 // NewRecorder makes a recorder that attaches what is said about translated Pods and Nodes to the placements and
 // clusters that they stand for.
 func NewRecorder(recorder events.EventRecorder) events.EventRecorder {
@@ -47,6 +50,11 @@ type eventRecorder struct {
 func (r *eventRecorder) Eventf(regarding, related runtime.Object, eventType, reason, action, note string, args ...any) {
 	if deployment := deploymentReference(regarding); deployment != nil && reason == evenkeel.ReasonScheduled {
 		r.recorder.Eventf(deployment, nil, eventType, reason, action, noteAssigned)
+		return
+	}
+	if preemptor, ok := related.(*corev1.Pod); ok && reason == reasonPreempted {
+		r.recorder.Eventf(hubReference(regarding), hubReference(related), eventType, reason, action,
+			"Asked to make room for ReplicaPlacement %s/%s", preemptor.Namespace, preemptor.Name)
 		return
 	}
 	// The scheduler passes finished text as a note, so a note without arguments is not a format.

@@ -36,10 +36,20 @@ const (
 	resourcePlacements = "replicaplacements"
 	resourceClusters   = "inferenceclusters"
 	resourceReplicas   = "modelreplicas"
+	resourcePolicies   = "disruptionpolicies"
+	resourceModels     = "modeldeployments"
 )
 
 // ReplicasResource is the resource of ModelReplicas, whose changes plugins wait for.
 var ReplicasResource = modelplane.GroupVersion.WithResource(resourceReplicas)
+
+// Resources that a scheduler reads only where a plugin asks for them.
+var (
+	// PoliciesResource is the resource of DisruptionPolicies.
+	PoliciesResource = evenkeel.GroupVersion.WithResource(resourcePolicies)
+	// DeploymentsResource is the resource of ModelDeployments.
+	DeploymentsResource = modelplane.GroupVersion.WithResource(resourceModels)
+)
 
 var (
 	scheme         = runtime.NewScheme()

@@ -46,6 +46,10 @@ func NewInformers(hub *Hub, client kubernetes.Interface, dynamic dynamicinformer
 	if err != nil {
 		return nil, err
 	}
+	typed, err := optionalInformers(hub)
+	if err != nil {
+		return nil, err
+	}
 	factory := informers.NewSharedInformerFactory(client, 0)
 	factory.InformerFor(&corev1.Pod{}, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
 		return newInformer(cache.NewSharedIndexInformer(newPlacementSource(hub).listerWatcher(), &corev1.Pod{}, 0,
@@ -58,16 +62,18 @@ func NewInformers(hub *Hub, client kubernetes.Interface, dynamic dynamicinformer
 	registerEmptyKinds(factory)
 	return &Informers{
 		Shared:   factory,
-		Dynamic:  &dynamicFactory{DynamicSharedInformerFactory: dynamic, replicas: replicas},
+		Dynamic:  &dynamicFactory{DynamicSharedInformerFactory: dynamic, replicas: replicas, optional: typed},
 		Replicas: replicas,
 	}, nil
 }
 
 // dynamicFactory gives out one typed informer for ModelReplicas, where a dynamic one would keep a second, untyped copy
-// of every replica. It starts that informer whether or not anybody has asked for it.
+// of every replica. It starts that informer whether or not anybody has asked for it, and those of some other resources,
+// typed too, if somebody has.
 type dynamicFactory struct {
 	dynamicinformer.DynamicSharedInformerFactory
 	replicas cache.SharedIndexInformer
+	optional map[schema.GroupVersionResource]*optionalInformer
 
 	start   sync.Once
 	running sync.WaitGroup
@@ -76,13 +82,22 @@ type dynamicFactory struct {
 func (f *dynamicFactory) Start(stopCh <-chan struct{}) {
 	f.start.Do(func() {
 		f.running.Go(func() { f.replicas.Run(stopCh) })
+		for _, o := range f.optional {
+			if o.wanted {
+				f.running.Go(func() { o.informer.Run(stopCh) })
+			}
+		}
 	})
 	f.DynamicSharedInformerFactory.Start(stopCh)
 }
 
 func (f *dynamicFactory) ForResource(resource schema.GroupVersionResource) informers.GenericInformer {
 	if resource == ReplicasResource {
-		return &replicaInformer{f.replicas}
+		return &typedInformer{resource.GroupResource(), f.replicas}
+	}
+	if o := f.optional[resource]; o != nil {
+		o.wanted = true
+		return &typedInformer{resource.GroupResource(), o.informer}
 	}
 	return f.DynamicSharedInformerFactory.ForResource(resource)
 }
@@ -90,6 +105,11 @@ func (f *dynamicFactory) ForResource(resource schema.GroupVersionResource) infor
 func (f *dynamicFactory) WaitForCacheSync(stopCh <-chan struct{}) map[schema.GroupVersionResource]bool {
 	synced := f.DynamicSharedInformerFactory.WaitForCacheSync(stopCh)
 	synced[ReplicasResource] = cache.WaitForCacheSync(stopCh, f.replicas.HasSynced)
+	for resource, o := range f.optional {
+		if o.wanted {
+			synced[resource] = cache.WaitForCacheSync(stopCh, o.informer.HasSynced)
+		}
+	}
 	return synced
 }
 
@@ -98,14 +118,21 @@ func (f *dynamicFactory) Shutdown() {
 	f.running.Wait()
 }
 
-type replicaInformer struct {
+// optionalInformer is one that runs only if somebody asks for it before the factory starts.
+type optionalInformer struct {
+	informer cache.SharedIndexInformer
+	wanted   bool
+}
+
+type typedInformer struct {
+	resource schema.GroupResource
 	informer cache.SharedIndexInformer
 }
 
-func (i *replicaInformer) Informer() cache.SharedIndexInformer {
+func (i *typedInformer) Informer() cache.SharedIndexInformer {
 	return i.informer
 }
 
-func (i *replicaInformer) Lister() cache.GenericLister {
-	return cache.NewGenericLister(i.informer.GetIndexer(), ReplicasResource.GroupResource())
+func (i *typedInformer) Lister() cache.GenericLister {
+	return cache.NewGenericLister(i.informer.GetIndexer(), i.resource)
 }

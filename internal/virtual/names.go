@@ -31,6 +31,10 @@ const (
 	AnnotationAssignment = "evenkeel.io/assignment"
 	// AnnotationLeaving of a Pod is "true" while its replica is about to leave its cluster.
 	AnnotationLeaving = "evenkeel.io/leaving"
+	// AnnotationPreemptor of a Pod is the UID of the placement that it makes room for. Not JSON.
+	AnnotationPreemptor = "evenkeel.io/preemptor"
+	// AnnotationCacheStorage of a Node is the storage class in which its cluster keeps cached weights. Not JSON.
+	AnnotationCacheStorage = "evenkeel.io/cache-storage"
 	// AnnotationReplica of a Pod names the ModelReplica that its placement has adopted, which may be called anything. It is
 	// absent where the name follows from the assignment.
 	AnnotationReplica = "evenkeel.io/replica"

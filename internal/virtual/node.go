@@ -116,6 +116,10 @@ func nodeAnnotations(cluster *modelplane.InferenceCluster) map[string]string {
 		out[key] = value
 	}
 	out[AnnotationPools] = poolsCodec.encode(cluster.Status.GPUPools)
+	delete(out, AnnotationCacheStorage)
+	if cache := cluster.Status.Cache; cache != nil && cache.StorageClassName != "" {
+		out[AnnotationCacheStorage] = cache.StorageClassName
+	}
 	return out
 }
 

@@ -56,6 +56,8 @@ type Requirements struct {
 	Replaces string `json:"replaces,omitempty"`
 	// Surge tells that the nodes of what it takes over from are not free for it.
 	Surge bool `json:"surge,omitempty"`
+	// ModelCache names the cache of the model's weights; empty without one.
+	ModelCache string `json:"modelCache,omitempty"`
 	// ExcludedClusters are not considered. The Pod's node affinity says the same.
 	ExcludedClusters []string `json:"excludedClusters,omitempty"`
 }
@@ -115,6 +117,10 @@ func podFor(p *evenkeel.ReplicaPlacement) *corev1.Pod {
 		return pod
 	}
 	pod.Spec.NodeName = p.Status.Assignment.ClusterName
+	if p.Status.PreemptedBy != nil && pod.DeletionTimestamp == nil {
+		// To the scheduler it is as good as deleted. Only that there is a time matters.
+		pod.DeletionTimestamp = p.CreationTimestamp.DeepCopy()
+	}
 	pod.Status.Phase = corev1.PodRunning
 	if scheduled := scheduledCondition(p); scheduled != nil {
 		pod.Status.StartTime = scheduled.LastTransitionTime.DeepCopy()
@@ -225,6 +231,7 @@ func podAnnotations(p *evenkeel.ReplicaPlacement) map[string]string {
 		Engines:          p.Spec.Engines,
 		Replaces:         p.Spec.Replaces,
 		Surge:            p.Spec.Surge,
+		ModelCache:       p.Spec.ModelCacheName,
 		ExcludedClusters: p.Spec.ExcludedClusters,
 	})
 	if p.Status.Assignment != nil {
@@ -232,6 +239,9 @@ func podAnnotations(p *evenkeel.ReplicaPlacement) map[string]string {
 	}
 	if meta.IsStatusConditionTrue(p.Status.Conditions, evenkeel.ConditionDisruptionTarget) {
 		out[AnnotationLeaving] = "true"
+	}
+	if by := p.Status.PreemptedBy; by != nil {
+		out[AnnotationPreemptor] = string(by.UID)
 	}
 	if p.Spec.Adopts != "" {
 		out[AnnotationReplica] = p.Spec.Adopts

@@ -29,7 +29,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	listersv1 "k8s.io/client-go/listers/core/v1"
@@ -105,6 +104,9 @@ func (w *writer) Assign(ctx context.Context, pod *corev1.Pod, assignment evenkee
 // node. It writes nothing when the placement says so already, in the words of clusters.
 func (w *writer) writeStatus(ctx context.Context, pod *corev1.Pod, status *corev1.PodStatus) error {
 	if foreign := foreignChange(pod.Status.Conditions, status.Conditions); foreign != "" {
+		if foreign == corev1.DisruptionTarget && preemptorOf(ctx) != nil {
+			return nil // the deletion that follows says so, and the manager writes the condition
+		}
 		return fmt.Errorf("the hub scheduler does not write the condition %s", foreign)
 	}
 	if pod.Spec.NodeName != "" {
@@ -195,6 +197,8 @@ func rebase(to target, live *evenkeel.ReplicaPlacement, change change) (done boo
 		return false, fmt.Errorf("the placement was deleted and created anew (UID %s, now %s)", to.uid, live.UID)
 	case live.Status.Assignment != nil && change.assignment == nil:
 		return true, nil
+	case change.assignment == nil && change.scheduled == nil && live.Status.NominatedCluster == change.nominatedCluster:
+		return true, nil
 	case live.Status.Assignment != nil:
 		if equality.Semantic.DeepEqual(live.Status.Assignment, change.assignment) {
 			return true, nil
@@ -213,10 +217,7 @@ func (w *writer) update(ctx context.Context, to target, base state, change chang
 	if err != nil {
 		return fmt.Errorf("encode a status update: %w", err)
 	}
-	// The answer is the whole placement, which the watch brings anyway: it is not decoded.
-	return w.client.Put().
-		Namespace(to.namespace).Resource(resourcePlacements).Name(to.name).SubResource("status").
-		SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx).Error()
+	return w.put(ctx, to, body)
 }
 
 func (w *writer) read(ctx context.Context, to target) (*evenkeel.ReplicaPlacement, error) {
@@ -233,6 +234,8 @@ type updateBody struct {
 	Status          evenkeel.ReplicaPlacementStatus `json:"status"`
 }
 
+var placementType = metav1.TypeMeta{APIVersion: evenkeel.GroupVersion.String(), Kind: "ReplicaPlacement"}
+
 type updateMetadata struct {
 	Namespace       string    `json:"namespace"`
 	Name            string    `json:"name"`
@@ -248,7 +251,7 @@ func statusUpdate(to target, base state, change change) updateBody {
 		meta.SetStatusCondition(&conditions, scheduled)
 	}
 	return updateBody{
-		TypeMeta: metav1.TypeMeta{APIVersion: evenkeel.GroupVersion.String(), Kind: "ReplicaPlacement"},
+		TypeMeta: placementType,
 		Metadata: updateMetadata{Namespace: to.namespace, Name: to.name, UID: to.uid, ResourceVersion: base.resourceVersion},
 		Status: evenkeel.ReplicaPlacementStatus{
 			Assignment:       change.assignment,
