@@ -34,6 +34,7 @@ import (
 
 	"github.com/evenkeel-io/evenkeel/internal/placement"
 	"github.com/evenkeel-io/evenkeel/internal/virtual"
+	"github.com/evenkeel-io/evenkeel/plugins/capacity"
 	"github.com/evenkeel-io/evenkeel/plugins/clusterready"
 	"github.com/evenkeel-io/evenkeel/plugins/placementbinder"
 	"github.com/evenkeel-io/evenkeel/plugins/poolfit"
@@ -48,6 +49,8 @@ type Dependencies struct {
 	Replicas cache.SharedIndexInformer
 	// Writer records decisions.
 	Writer virtual.PlacementWriter
+	// Budgets gives what DisruptionPolicies allow, for a profile that preempts.
+	Budgets preemption.Budgets
 }
 
 // Registry gives the factories of all plugins. They share one ledger of nodes, whatever profile enables them. Nothing is
@@ -57,9 +60,9 @@ func Registry(d Dependencies) frameworkruntime.Registry {
 		clusterready.Name:       withoutArgs(clusterready.Name, clusterready.New),
 		poolfit.Name:            withoutArgs(poolfit.Name, newPoolFit(d.Replicas)),
 		rank.Name:               withoutArgs(rank.Name, rank.New),
-		preemption.Name:         preemption.New,
+		preemption.Name:         preemption.New(d.Budgets),
 		placementbinder.Name:    withoutArgs(placementbinder.Name, placementbinder.New(d.Writer)),
-		capacityscheduling.Name: withoutArgs(capacityscheduling.Name, capacityscheduling.New),
+		capacityscheduling.Name: withoutArgs(capacityscheduling.Name, capacity.New),
 	}
 }
 

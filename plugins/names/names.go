@@ -27,6 +27,6 @@ const (
 	Rank = "Rank"
 	// PlacementBinder writes the decision to the ReplicaPlacement.
 	PlacementBinder = "PlacementBinder"
-	// Preemption says with numbers why a placement fits nowhere.
+	// Preemption says with numbers why a placement fits nowhere, and makes room for it if it is told to.
 	Preemption = "Preemption"
 )

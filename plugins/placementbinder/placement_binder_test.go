@@ -123,6 +123,7 @@ func reserve(t *testing.T) (fwk.CycleState, *v1.Pod) {
 	require.NoError(t, err)
 	snapshot := schedulercache.NewSnapshot(nil, testhub.Nodes(testhub.Cluster("east", testhub.Pool("h100", 1))))
 	handle, err := frameworkruntime.NewFramework(t.Context(), nil, nil, frameworkruntime.WithSnapshotSharedLister(snapshot),
+		frameworkruntime.WithPodNominator(&testhub.Nominator{}),
 		frameworkruntime.WithInformerFactory(informers.NewSharedInformerFactory(fake.NewClientset(), 0)))
 	require.NoError(t, err)
 	pl, err := poolfit.New(ledger)(t.Context(), nil, handle)

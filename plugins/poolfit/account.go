@@ -17,10 +17,14 @@ limitations under the License.
 package poolfit
 
 import (
+	"cmp"
+	"maps"
 	"math"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	fwk "k8s.io/kube-scheduler/framework"
 
 	"github.com/evenkeel-io/evenkeel/internal/placement"
@@ -33,6 +37,10 @@ type account struct {
 	generation, version int64
 	pools               *placement.Pools
 	claims              []claim
+	// undecided are the Pods that have no pools yet, those of higher priority first.
+	undecided []*v1.Pod
+	// victims are the replicas that make room, by the UID of the placement that they do it for.
+	victims map[types.UID][]types.NamespacedName
 	// free nodes by published pool: less than zero where more are claimed than published.
 	free map[string]int64
 }
@@ -48,7 +56,7 @@ func (l *Ledger) account(nodeInfo fwk.NodeInfo) (*account, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &account{generation: nodeInfo.GetGeneration(), version: version, pools: pools}
+	a := &account{generation: nodeInfo.GetGeneration(), version: version, pools: pools, victims: map[types.UID][]types.NamespacedName{}}
 	if err := l.charge(a, nodeInfo.Node().Name, nodeInfo.GetPods()); err != nil {
 		return nil, err
 	}
@@ -68,47 +76,82 @@ func (l *Ledger) charge(a *account, clusterName string, pods []fwk.PodInfo) erro
 		seen[name] = true
 		a.claims = append(a.claims, claim{replica: name, cost: placement.ReplicaCost(&replica.Spec)})
 	}
-	var undecided []*v1.Pod
 	for _, podInfo := range pods {
 		pod := podInfo.GetPod()
 		held, ok := l.claimOf(pod, a.pools)
 		switch {
 		case !ok:
-			undecided = append(undecided, pod)
+			a.undecided = append(a.undecided, pod)
+			continue
 		case !seen[held.replica]:
 			a.claims = append(a.claims, held)
 		case pod.Annotations[virtual.AnnotationAssignment] != "":
 			l.reservations.release(pod.UID)
 		}
+		if preemptor := virtual.PreemptorUID(pod); preemptor != "" {
+			a.victims[preemptor] = append(a.victims[preemptor], held.replica)
+		}
 	}
+	slices.SortFunc(a.undecided, byPriority)
 	a.free = a.freeWithout(nil)
-	l.chargeUndecided(a, undecided)
+	if len(a.undecided) > 0 {
+		a.free = l.freeFor(a, nil)
+	}
 	return nil
 }
 
-// chargeUndecided enters Pods that are counted to be on the cluster and have no pools: one that is nominated to it, or
-// one whose binding has just failed. Each takes what it would be given now.
-func (l *Ledger) chargeUndecided(a *account, pods []*v1.Pod) {
-	for _, pod := range pods {
+// byPriority puts Pods of higher priority first, and never depends on how they were listed.
+func byPriority(x, y *v1.Pod) int {
+	return cmp.Or(
+		cmp.Compare(corev1helpers.PodPriority(y), corev1helpers.PodPriority(x)),
+		cmp.Compare(x.Namespace, y.Namespace),
+		cmp.Compare(x.Name, y.Name),
+	)
+}
+
+// freeFor counts the free nodes by pool as if the replicas in the set were not there, and less what Pods will take that
+// are counted to be on the cluster and have no pools: one that is nominated to it, or one whose binding has just failed.
+// Each takes what it would be given now, or will be when the replicas are gone that make room for it: until then less
+// than nothing is left, so that nobody else gets the nodes of those that have gone already.
+func (l *Ledger) freeFor(a *account, excluded map[types.NamespacedName]bool) map[string]int64 {
+	if len(a.undecided) == 0 && len(excluded) == 0 {
+		return a.free
+	}
+	free := a.freeWithout(excluded)
+	for _, pod := range a.undecided {
 		requirements, err := virtual.RequirementsOf(pod)
 		if err != nil {
 			continue
 		}
-		decision, _ := l.matcher.Place(requirements.Engines, a.pools, a.freeNodes)
-		if decision == nil {
+		room := maps.Clone(free)
+		for _, victim := range a.victims[virtual.PlacementUID(pod.UID)] {
+			if !excluded[victim] {
+				a.giveBack(room, victim)
+			}
+		}
+		if decision, _ := l.matcher.Place(requirements.Engines, a.pools, func(pool string) int64 { return room[pool] }); decision != nil {
+			subtract(free, decision.Cost)
+		}
+	}
+	return free
+}
+
+// giveBack adds what a replica holds.
+func (a *account) giveBack(free map[string]int64, replica types.NamespacedName) {
+	for i := range a.claims {
+		if a.claims[i].replica != replica {
 			continue
 		}
-		a.claims = append(a.claims, claim{cost: decision.Cost})
-		a.free = a.freeWithout(nil)
+		for pool, nodes := range a.claims[i].cost {
+			if _, published := free[pool]; published {
+				free[pool] += nodes
+			}
+		}
 	}
 }
 
-func (a *account) freeNodes(pool string) int64 {
-	return a.free[pool]
-}
-
-// freeWithout counts the free nodes by pool as if the replicas in the set were not there. Claims on a pool that is not
-// published any more are charged nowhere.
+// freeWithout counts the free nodes by pool as if the replicas in the set were not there, without a thought for Pods that
+// have no pools yet. Claims on a pool that is not published any more are charged nowhere.
 func (a *account) freeWithout(excluded map[types.NamespacedName]bool) map[string]int64 {
 	free := publishedNodes(a.pools)
 	for i := range a.claims {

@@ -114,7 +114,7 @@ func wantFree(t *testing.T, f *fixture, state fwk.CycleState, pod *v1.Pod, node 
 	require.NoError(t, err)
 	a, err := f.plugin.ledger.account(node)
 	require.NoError(t, err)
-	free := a.freeWithout(f.plugin.excluded(s, pod, node, a))
+	free := f.plugin.ledger.freeFor(a, f.plugin.excluded(s, pod, node, a))
 	assert.Equal(t, int64(want), free["h100"])
 	assert.Equal(t, want > 0, f.plugin.Filter(context.Background(), state, pod, node).IsSuccess())
 }

@@ -47,6 +47,8 @@ type fixture struct {
 	replicas cache.SharedIndexInformer
 	nodes    cache.Indexer
 	plugin   *PoolFit
+	// nominator holds the placements that wait for room.
+	nominator testhub.Nominator
 }
 
 func newFixture(t testing.TB, clusters []*modelplane.InferenceCluster, placements []*evenkeel.ReplicaPlacement, replicas []*modelplane.ModelReplica) *fixture {
@@ -60,6 +62,7 @@ func newFixture(t testing.TB, clusters []*modelplane.InferenceCluster, placement
 	}
 	factory := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
 	handle, err := frameworkruntime.NewFramework(t.Context(), nil, nil,
+		frameworkruntime.WithPodNominator(&f.nominator),
 		frameworkruntime.WithSnapshotSharedLister(f.snapshot), frameworkruntime.WithInformerFactory(factory))
 	require.NoError(t, err)
 

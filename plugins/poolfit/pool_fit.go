@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
+	corev1helpers "k8s.io/component-helpers/scheduling/corev1"
 	fwk "k8s.io/kube-scheduler/framework"
 	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 
@@ -38,7 +39,9 @@ import (
 type PoolFit struct {
 	ledger   *Ledger
 	snapshot func() fwk.SharedLister
-	nodes    corelisters.NodeLister
+	// nominated knows which Pods wait for room on a cluster.
+	nominated fwk.PodNominator
+	nodes     corelisters.NodeLister
 }
 
 var _ fwk.PreFilterPlugin = &PoolFit{}
@@ -70,7 +73,7 @@ func New(ledger *Ledger) frameworkruntime.PluginFactory {
 		if _, err := informers.Nodes().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: ledger.nodeDeleted}); err != nil {
 			return nil, fmt.Errorf("watch deleted clusters: %w", err)
 		}
-		return &PoolFit{ledger: ledger, snapshot: handle.SnapshotSharedLister, nodes: informers.Nodes().Lister()}, nil
+		return &PoolFit{ledger: ledger, snapshot: handle.SnapshotSharedLister, nominated: handle, nodes: informers.Nodes().Lister()}, nil
 	}
 }
 
@@ -155,7 +158,7 @@ func (pl *PoolFit) place(s *preFilterState, pod *v1.Pod, nodeInfo fwk.NodeInfo) 
 	}
 	free := a.free
 	if excluded := pl.excluded(s, pod, nodeInfo, a); len(excluded) > 0 {
-		free = a.freeWithout(excluded)
+		free = pl.ledger.freeFor(a, excluded)
 	}
 	decision, shortage := s.engines.Place(a.pools, func(pool string) int64 { return free[pool] })
 	if shortage != nil {
@@ -217,7 +220,7 @@ func (pl *PoolFit) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod,
 		return fwk.AsStatus(fmt.Errorf("read cluster %q from the snapshot: %w", nodeName, err))
 	}
 	// A replica may have appeared since Filter.
-	decision, status := pl.place(s, pod, nodeInfo)
+	decision, status := pl.place(s, pod, pl.withNominated(pod, nodeInfo))
 	if !status.IsSuccess() {
 		return status
 	}
@@ -230,6 +233,22 @@ func (pl *PoolFit) Reserve(_ context.Context, state fwk.CycleState, pod *v1.Pod,
 		assignment: evenkeel.Assignment{ClusterName: nodeName, Index: index, Engines: decision.Engines},
 	})
 	return nil
+}
+
+// withNominated counts the Pods too that are nominated to a cluster and that this one must leave a place to, as Filter has.
+func (pl *PoolFit) withNominated(pod *v1.Pod, nodeInfo fwk.NodeInfo) fwk.NodeInfo {
+	out := nodeInfo
+	for _, nominated := range pl.nominated.NominatedPodsForNode(nodeInfo.Node().Name) {
+		other := nominated.GetPod()
+		if other.UID == pod.UID || corev1helpers.PodPriority(other) < corev1helpers.PodPriority(pod) {
+			continue
+		}
+		if out == nodeInfo {
+			out = nodeInfo.Snapshot()
+		}
+		out.AddPodInfo(nominated)
+	}
+	return out
 }
 
 // lowestFreeIndex skips the indexes of the deployment's placements on the cluster, those that are being bound, and those

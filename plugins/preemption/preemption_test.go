@@ -116,7 +116,7 @@ func TestPostFilter(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			pl, err := New(t.Context(), tc.args, nil)
+			pl, err := New(nil)(t.Context(), tc.args, nil)
 			require.NoError(t, err)
 			state := rejected(t)
 			result, status := pl.(*Preemption).PostFilter(t.Context(), state, nil, framework.NewDefaultNodeToStatus())
@@ -126,7 +126,7 @@ func TestPostFilter(t *testing.T) {
 		})
 	}
 	t.Run("when PoolFit has refused no cluster", func(t *testing.T) {
-		pl, err := New(t.Context(), nil, nil)
+		pl, err := New(nil)(t.Context(), nil, nil)
 		require.NoError(t, err)
 		_, status := pl.(*Preemption).PostFilter(t.Context(), framework.NewCycleState(), nil, framework.NewDefaultNodeToStatus())
 		assert.Equal(t, fwk.Unschedulable, status.Code())
@@ -166,7 +166,7 @@ func rejected(t *testing.T) fwk.CycleState {
 }
 
 func TestNewRefusesUnknownArguments(t *testing.T) {
-	_, err := New(t.Context(), raw(`{"maxNamedCluster":1}`), nil)
+	_, err := New(nil)(t.Context(), raw(`{"maxNamedCluster":1}`), nil)
 	require.ErrorContains(t, err, `unknown field "maxNamedCluster"`)
 }
 

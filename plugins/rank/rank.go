@@ -91,7 +91,18 @@ func (pl *Rank) PreScore(ctx context.Context, state fwk.CycleState, pod *v1.Pod,
 }
 
 func candidateFor(requirements *virtual.Requirements, namespace string, nodeInfo fwk.NodeInfo) placement.Candidate {
-	return placement.Candidate{Cluster: nodeInfo.Node().Name, Load: load(requirements, namespace, nodeInfo)}
+	return placement.Candidate{
+		Cluster: nodeInfo.Node().Name,
+		Load:    load(requirements, namespace, nodeInfo),
+		Cached:  cached(requirements, nodeInfo.Node()),
+	}
+}
+
+// cached tells whether a cluster holds the weights of the placement's model. The placement's cluster selector has that of
+// its ModelCache in it, so that clusters which the cache leaves out are no candidates; of the others those hold the
+// weights that have a storage class to keep them in.
+func cached(requirements *virtual.Requirements, node *v1.Node) bool {
+	return requirements.ModelCache != "" && node.Annotations[virtual.AnnotationCacheStorage] != ""
 }
 
 // load counts the deployment's replicas on a cluster, without those that are about to leave and without the one that

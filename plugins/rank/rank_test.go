@@ -28,6 +28,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
+	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/virtual"
 	"github.com/evenkeel-io/evenkeel/plugins/internal/testhub"
 )
@@ -151,5 +152,35 @@ func BenchmarkRank(b *testing.B) {
 		for _, nodeInfo := range feasible {
 			_, _ = pl.Score(b.Context(), state, pod, nodeInfo)
 		}
+	}
+}
+
+// Among equally loaded clusters those win that can hold the model's weights, if the deployment names a cache at all.
+func TestRankPrefersCachedWeights(t *testing.T) {
+	for name, tc := range map[string]struct {
+		cache      string
+		placements []*evenkeel.ReplicaPlacement
+		want       string
+	}{
+		"held in the west":           {cache: "weights", want: "west"},
+		"nobody asks for them":       {want: "east"},
+		"fewer replicas weigh more":  {cache: "weights", placements: []*evenkeel.ReplicaPlacement{on("west", 0)}, want: "east"},
+		"at equal loads they decide": {cache: "weights", placements: []*evenkeel.ReplicaPlacement{on("west", 0), on("east", 1)}, want: "west"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			west := testhub.Cluster("west", testhub.Pool("h100", 8))
+			west.Status.Cache = &modelplane.ClusterCacheStatus{StorageClassName: "weights"}
+			snapshot := schedulercache.NewSnapshot(testhub.Pods(tc.placements...), testhub.Nodes(testhub.Cluster("east", testhub.Pool("h100", 8)), west))
+			feasible, err := snapshot.List()
+			require.NoError(t, err)
+			p := testhub.Placement("chat", 9)
+			p.Spec.ModelCacheName = tc.cache
+			pl, state, pod := newPlugin(t), framework.NewCycleState(), virtual.PodFor(p)
+			require.True(t, pl.PreScore(t.Context(), state, pod, feasible).IsSuccess())
+			for _, nodeInfo := range feasible {
+				score, _ := pl.Score(t.Context(), state, pod, nodeInfo)
+				assert.Equal(t, nodeInfo.Node().Name == tc.want, score == fwk.MaxNodeScore, nodeInfo.Node().Name)
+			}
+		})
 	}
 }

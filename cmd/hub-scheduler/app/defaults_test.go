@@ -209,7 +209,7 @@ func TestShippedDefaultProfile(t *testing.T) {
 func TestShippedProfilesNameRegisteredPlugins(t *testing.T) {
 	registered := frameworkplugins.NewInTreeRegistry()
 	require.NoError(t, registered.Merge(plugins.Registry(plugins.Dependencies{})))
-	for _, folder := range []string{"default", "capacity"} {
+	for _, folder := range []string{"default", "capacity", "preemption"} {
 		configuration := loadFile(t, filepath.Join(manifests, folder, "config.yaml"))
 		for _, profile := range configuration.Profiles {
 			for point, enabled := range enabledPlugins(profile.Plugins) {
@@ -222,6 +222,7 @@ func TestShippedProfilesNameRegisteredPlugins(t *testing.T) {
 	capacity := loadFile(t, filepath.Join(manifests, "capacity", "config.yaml"))
 	want := defaultNames()
 	want["preFilter"] = []string{"NodeAffinity", "PoolFit", "CapacityScheduling", "Rank"} // Rank runs the filters
+	want["postFilter"] = append(want["postFilter"], "CapacityScheduling")                 // behind the one that explains
 	want["reserve"] = append(want["reserve"], "CapacityScheduling")
 	assert.Equal(t, want, enabledPlugins(capacity.Profiles[0].Plugins))
 }

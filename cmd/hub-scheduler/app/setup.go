@@ -22,6 +22,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	policylisters "k8s.io/client-go/listers/policy/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
@@ -79,11 +80,18 @@ func virtualize(cfg *schedulerconfig.Config) (plugins.Dependencies, error) {
 	if err != nil {
 		return plugins.Dependencies{}, err
 	}
-	client := virtual.NewClient(cfg.Client, hub, informers.Shared.Core().V1().Pods().Lister())
+	pods := informers.Shared.Core().V1().Pods().Lister()
+	client := virtual.NewClient(cfg.Client, hub, pods)
 	cfg.Client = client
 	cfg.InformerFactory = informers.Shared
 	cfg.DynInformerFactory = informers.Dynamic
-	return plugins.Dependencies{Replicas: informers.Replicas, Writer: client.Writer()}, nil
+	return plugins.Dependencies{
+		Replicas: informers.Replicas,
+		Writer:   client.Writer(),
+		Budgets: func() policylisters.PodDisruptionBudgetLister {
+			return virtual.NewBudgets(pods, informers.Dynamic)
+		},
+	}, nil
 }
 
 // newScheduler also returns the profiles as the framework has completed them.
