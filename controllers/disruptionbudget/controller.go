@@ -33,9 +33,11 @@ import (
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/evenkeel-io/evenkeel/internal/servingpath"
@@ -72,10 +74,16 @@ func Setup(mgr ctrl.Manager, catalogue *servingpath.Catalogue) error {
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
-		For(&appsv1.Deployment{}).
-		Watches(&policyv1.PodDisruptionBudget{}, handler.EnqueueRequestsFromMapFunc(r.byNamespace)).
+		For(&appsv1.Deployment{}, builder.WithPredicates(wishChanged())).
+		// Not for each change of a budget's status, of which a drain makes many.
+		Watches(&policyv1.PodDisruptionBudget{}, handler.EnqueueRequestsFromMapFunc(r.byBudget), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(byPod)).
 		Complete(r)
+}
+
+// wishChanged lets a Deployment's event pass unless only its status has changed.
+func wishChanged() predicate.Predicate {
+	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{})
 }
 
 // byPod maps a pod of a Deployment to it: its ReplicaSet is named after the Deployment and the hash in the pod's label.
@@ -92,8 +100,12 @@ func byPod(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}}}
 }
 
-// byNamespace maps a budget to the serving path's Deployments next to it: any of them may be the one that it is about.
-func (r *Reconciler) byNamespace(ctx context.Context, o client.Object) []reconcile.Request {
+// byBudget maps a budget of Evenkeel's to its Deployment, and another one to all of the serving path's Deployments next to
+// it: any of them may be the one that it is about.
+func (r *Reconciler) byBudget(ctx context.Context, o client.Object) []reconcile.Request {
+	if owner := metav1.GetControllerOf(o); owner != nil && o.GetLabels()[LabelManagedBy] == ManagedBy {
+		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: owner.Name}}}
+	}
 	list := &appsv1.DeploymentList{}
 	if err := r.Client.List(ctx, list, client.InNamespace(o.GetNamespace()), client.UnsafeDisableDeepCopy); err != nil {
 		log.FromContext(ctx).Error(err, "Cannot list Deployments", "namespace", o.GetNamespace())
@@ -148,7 +160,7 @@ type scene struct {
 
 func (r *Reconciler) see(ctx context.Context, d *appsv1.Deployment) (*scene, error) {
 	budgets := &policyv1.PodDisruptionBudgetList{}
-	if err := r.Client.List(ctx, budgets, client.InNamespace(d.Namespace)); err != nil {
+	if err := r.Client.List(ctx, budgets, client.InNamespace(d.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
 	pods := &corev1.PodList{}
@@ -163,7 +175,7 @@ func (r *Reconciler) see(ctx context.Context, d *appsv1.Deployment) (*scene, err
 			s.ours = budget
 		case servingpath.Covers(budget, d.Spec.Template.Labels):
 			s.others = append(s.others, budget)
-		case selectsNone(budget, pods.Items):
+		case budget.Labels[LabelManagedBy] != ManagedBy && selectsNone(budget, pods.Items):
 			s.idle = append(s.idle, budget)
 		}
 	}
