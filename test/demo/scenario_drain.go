@@ -127,7 +127,8 @@ func moveAway(ctx context.Context, s *stage) error {
 func showShortfall(ctx context.Context, s *stage) error {
 	s.out.step("The replica with nowhere to go left too, and its deployment says what is missing")
 	after, err := s.await(ctx, "the shortfall to be told", func(f *fleet) bool {
-		return f.condition(reasoner, modelplane.ConditionReplicasScheduled).Status == metav1.ConditionFalse && len(f.replicasOf(reasoner)) == 0
+		return f.condition(reasoner, modelplane.ConditionReplicasScheduled).Status == metav1.ConditionFalse &&
+			len(f.replicasOf(reasoner)) == 0 && f.drained(clusterEast)
 	})
 	if err != nil {
 		return err
@@ -145,7 +146,10 @@ func showShortfall(ctx context.Context, s *stage) error {
 		strings.HasPrefix(scheduled.Message, "0 of 1 replicas scheduled") && strings.Contains(scheduled.Message, clusterWest+"/h200"),
 		"message %q", scheduled.Message)
 	s.check("its placement waits for a home", after.pending(reasoner) == 1, "%d placements wait", after.pending(reasoner))
-	return nil
+	drained, err := s.showDrained(ctx, clusterEast)
+	s.check(clusterEast+" says that it is drained, and that embed's replicas stay",
+		strings.HasPrefix(drained, "True ") && strings.Contains(drained, "2 replicas stay"), "%s", drained)
+	return err
 }
 
 func undrain(ctx context.Context, s *stage) error {

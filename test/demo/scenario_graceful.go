@@ -148,9 +148,14 @@ func (s *stage) drainAndAwait(ctx context.Context, cluster string, c *caller) er
 	}
 	s.check("the replica has moved, and "+cluster+" says that it is drained",
 		after.spread(assistant) != "" && !strings.Contains(after.spread(assistant), cluster), "it is on %q", after.spread(assistant))
-	_, err = s.kubectl(ctx, "get", "inferencecluster", cluster, "-o",
-		`jsonpath={.status.conditions[?(@.type=="Drained")].status} {.status.conditions[?(@.type=="Drained")].message}{"\n"}`)
+	_, err = s.showDrained(ctx, cluster)
 	return err
+}
+
+// showDrained shows what a cluster says of its drain.
+func (s *stage) showDrained(ctx context.Context, cluster string) (string, error) {
+	return s.kubectl(ctx, "get", "inferencecluster", cluster, "-o",
+		`jsonpath={.status.conditions[?(@.type=="Drained")].status} {.status.conditions[?(@.type=="Drained")].message}{"\n"}`)
 }
 
 // drained tells whether a cluster calls itself drained.
