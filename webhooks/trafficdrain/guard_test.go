@@ -244,6 +244,14 @@ func TestTroubleIsNoVerdict(t *testing.T) {
 	}
 }
 
+func TestAHubThatDoesNotServeWhatIsRead(t *testing.T) {
+	response := unserved([]string{"trafficmaps.ome.io", "workloadclusters.ome.io"}).Handle(t.Context(), update(t, service(nil), service(annotated(key, drainA))))
+	assert.False(t, response.Allowed)
+	assert.EqualValues(t, http.StatusServiceUnavailable, response.Result.Code)
+	assert.Equal(t, "drains cannot be judged: the hub did not serve trafficmaps.ome.io, workloadclusters.ome.io when hub-manager started. "+
+		"Install what is missing, then restart hub-manager", response.Result.Message)
+}
+
 func TestAudit(t *testing.T) {
 	g := guard(t, configapi.TrafficDrainGuard{})
 	for name, tc := range map[string]struct {

@@ -47,11 +47,13 @@ func Setup(ctx context.Context, mgr ctrl.Manager, config configapi.TrafficDrainG
 // SetupUnserved answers where the hub does not serve all kinds that the guard reads: it refuses, since it cannot tell a
 // good drain from a bad one, and says what is missing.
 func SetupUnserved(mgr ctrl.Manager, missing []string) {
-	message := fmt.Sprintf("drains cannot be judged: the hub did not serve %s when hub-manager started. Install what is missing, then restart hub-manager",
+	mgr.GetWebhookServer().Register(Path, &admission.Webhook{Handler: unserved(missing)})
+}
+
+func unserved(missing []string) admission.HandlerFunc {
+	err := fmt.Errorf("drains cannot be judged: the hub did not serve %s when hub-manager started. Install what is missing, then restart hub-manager",
 		strings.Join(missing, ", "))
-	mgr.GetWebhookServer().Register(Path, &admission.Webhook{
-		Handler: admission.HandlerFunc(func(context.Context, admission.Request) admission.Response {
-			return admission.Errored(http.StatusServiceUnavailable, fmt.Errorf("%s", message))
-		}),
-	})
+	return func(context.Context, admission.Request) admission.Response {
+		return admission.Errored(http.StatusServiceUnavailable, err)
+	}
 }
