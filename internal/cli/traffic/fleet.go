@@ -175,11 +175,11 @@ func (s *scope) members(ctx context.Context, client dynamic.Interface, namespace
 	if s.allNamespaces {
 		namespace = metav1.NamespaceAll
 	}
-	list, err := cli.List[v1beta1.InferenceService](ctx, client.Resource(services).Namespace(namespace), metav1.ListOptions{LabelSelector: s.selector})
+	list, err := cli.List[v1beta1.InferenceService](ctx, client.Resource(inferenceServices).Namespace(namespace), metav1.ListOptions{LabelSelector: s.selector})
 	if err != nil {
 		return nil, listError("inferenceservices", err)
 	}
-	tms, err := cli.List[v1beta1.TrafficMap](ctx, client.Resource(maps).Namespace(namespace), metav1.ListOptions{})
+	tms, err := cli.List[v1beta1.TrafficMap](ctx, client.Resource(trafficMaps).Namespace(namespace), metav1.ListOptions{})
 	if err != nil {
 		return nil, listError("trafficmaps", err)
 	}

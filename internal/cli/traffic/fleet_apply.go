@@ -73,7 +73,7 @@ func (fl *fleet) applyOne(ctx context.Context, client dynamic.Interface, patches
 	if err != nil {
 		return failed(verdictFailed, err)
 	}
-	tm, err := cli.Get[v1beta1.TrafficMap](ctx, client.Resource(maps).Namespace(service.Namespace), service.Name)
+	tm, err := cli.Get[v1beta1.TrafficMap](ctx, client.Resource(trafficMaps).Namespace(service.Namespace), service.Name)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return failed(verdictFailed, err)
 	}

@@ -37,8 +37,8 @@ import (
 )
 
 var (
-	services = v1beta1.GroupVersion.WithResource("inferenceservices")
-	maps     = v1beta1.GroupVersion.WithResource("trafficmaps")
+	inferenceServices = v1beta1.GroupVersion.WithResource("inferenceservices")
+	trafficMaps       = v1beta1.GroupVersion.WithResource("trafficmaps")
 )
 
 // show is a command that reads one service and its map and reports on them.
@@ -102,7 +102,7 @@ func (s *show) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	service, err := client.Resource(services).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	service, err := client.Resource(inferenceServices).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return readError(namespace, name, err)
 	}
@@ -113,7 +113,7 @@ func (s *show) run(ctx context.Context, name string) error {
 // mapOf reads the service's TrafficMap. OME's command does without, so its absence is no
 // error here either, only said.
 func (s *show) mapOf(ctx context.Context, client dynamic.Interface, namespace, name string) *v1beta1.TrafficMap {
-	tm, err := cli.Get[v1beta1.TrafficMap](ctx, client.Resource(maps).Namespace(namespace), name)
+	tm, err := cli.Get[v1beta1.TrafficMap](ctx, client.Resource(trafficMaps).Namespace(namespace), name)
 	if err == nil {
 		return tm
 	}

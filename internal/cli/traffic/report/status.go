@@ -52,7 +52,9 @@ type Status struct {
 func NewStatus(service *unstructured.Unstructured, tm *v1beta1.TrafficMap) *Status {
 	e := gather(service)
 	s := &Status{
-		Routes: e.routes, Endpoints: e.endpoints, Weights: e.weights, Issues: e.issues,
+		// A list without anything in it is an empty list in JSON, not null.
+		Routes: append([]string{}, e.routes...), Endpoints: append([]string{}, e.endpoints...),
+		Weights: append([]Weight{}, e.weights...), Issues: append([]Issue{}, e.issues...), Conditions: []Value{},
 		Routing:  newRouting(service, tm),
 		evidence: e,
 	}
