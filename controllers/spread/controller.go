@@ -37,7 +37,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -57,6 +56,9 @@ const (
 
 // maxBackoff is how many times the configured backoff it grows to.
 const maxBackoff = 20
+
+// batch is how long events are gathered before the cluster is looked at: a rollout makes many, and a look is not cheap.
+const batch = time.Second
 
 // recheck is how soon a move under way is looked at again if no event says that it has ended.
 const recheck = 5 * time.Second
@@ -97,9 +99,7 @@ func Setup(mgr ctrl.Manager, catalogue *servingpath.Catalogue, config configapi.
 	if err := metrics.Registry.Register(r.evictions); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	all := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
-		return []reconcile.Request{cluster}
-	})
+	all := batched()
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
 		Watches(&appsv1.Deployment{}, all, settledPredicate(catalogue)).
@@ -233,8 +233,11 @@ func (r *Reconciler) ended(s *snapshot) bool {
 		if client.ObjectKeyFromObject(d) != r.underWay.workload {
 			continue
 		}
-		gone := !slices.ContainsFunc(s.podsOf(d), func(p *corev1.Pod) bool { return p.UID == r.underWay.pod })
-		if settled(d) && gone {
+		pods := s.podsOf(d)
+		gone := !slices.ContainsFunc(pods, func(p *corev1.Pod) bool { return p.UID == r.underWay.pod })
+		unready := slices.ContainsFunc(pods, func(p *corev1.Pod) bool { return !servingpath.PodReady(p) })
+		// The Deployment's status may be older than the eviction: the pods must be there too.
+		if settled(d) && gone && !unready && len(pods) == int(d.Status.Replicas) {
 			break
 		}
 		if r.Clock.Since(r.underWay.since) < r.Config.Timeout.Duration {

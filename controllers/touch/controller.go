@@ -23,21 +23,26 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/time/rate"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	configapi "github.com/evenkeel-io/evenkeel/apis/config/v1alpha1"
@@ -75,7 +80,19 @@ type toucher struct {
 	touches   *prometheus.CounterVec
 
 	mu   sync.Mutex
-	told map[types.UID]string
+	told map[subject]told
+}
+
+// subject is what something is told about.
+type subject struct {
+	kind string
+	types.NamespacedName
+}
+
+// told is what was last said, of which object by that name.
+type told struct {
+	uid     types.UID
+	message string
 }
 
 // Setup registers a controller for each kind.
@@ -89,14 +106,20 @@ func Setup(mgr ctrl.Manager, o Options) error {
 			Name: "evenkeel_serving_path_touches_total",
 			Help: "Patches that brought an object through admission, by result: filled, or unanswered if admission filled nothing in.",
 		}, []string{"result"}),
-		told: map[types.UID]string{},
+		told: map[subject]told{},
 	}
 	if err := metrics.Registry.Register(t.touches); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	one := controller.Options{MaxConcurrentReconciles: 1}
+	// While the webhook does not answer, each object is tried once a minute.
+	one := controller.Options{
+		MaxConcurrentReconciles: 1,
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute),
+	}
+	// A Deployment's status says nothing about what it lacks.
+	wish := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{})
 	err := ctrl.NewControllerManagedBy(mgr).Named(Name+"-deployments").
-		For(&appsv1.Deployment{}).
+		For(&appsv1.Deployment{}, builder.WithPredicates(wish)).
 		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(byAutoscaler)).
 		WithOptions(one).
 		Complete(reconcile.Func(t.deployment))
@@ -125,8 +148,9 @@ func byAutoscaler(_ context.Context, o client.Object) []reconcile.Request {
 
 func (t *toucher) deployment(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	d := &appsv1.Deployment{}
+	about := subject{"Deployment", request.NamespacedName}
 	if err := t.client.Get(ctx, request.NamespacedName, d); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+		return ctrl.Result{}, t.unread(about, err)
 	}
 	lacks := func() (servingpath.Filled, error) {
 		component := t.catalogue.ForDeployment(d)
@@ -139,13 +163,14 @@ func (t *toucher) deployment(ctx context.Context, request ctrl.Request) (ctrl.Re
 		}
 		return t.catalogue.FillDeployment(d.DeepCopy(), component, autoscaler), nil
 	}
-	return ctrl.Result{}, t.touch(ctx, d, lacks)
+	return ctrl.Result{}, t.touch(ctx, about, d, lacks)
 }
 
 func (t *toucher) envoyProxy(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	p := newEnvoyProxy()
+	about := subject{servingpath.EnvoyProxyKind.Kind, request.NamespacedName}
 	if err := t.client.Get(ctx, request.NamespacedName, p); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+		return ctrl.Result{}, t.unread(about, err)
 	}
 	lacks := func() (servingpath.Filled, error) {
 		component := t.catalogue.ForEnvoyProxy(p)
@@ -154,17 +179,17 @@ func (t *toucher) envoyProxy(ctx context.Context, request ctrl.Request) (ctrl.Re
 		}
 		return t.catalogue.FillEnvoyProxy(p.DeepCopy(), component), nil
 	}
-	return ctrl.Result{}, t.touch(ctx, p, lacks)
+	return ctrl.Result{}, t.touch(ctx, about, p, lacks)
 }
 
 // touch patches an object if it lacks something, and makes sure that it then does not any more. lacks judges the object
 // as it is at that moment.
-func (t *toucher) touch(ctx context.Context, o client.Object, lacks func() (servingpath.Filled, error)) error {
+func (t *toucher) touch(ctx context.Context, about subject, o client.Object, lacks func() (servingpath.Filled, error)) error {
 	filled, err := lacks()
 	if err != nil {
 		return err
 	}
-	t.tell(o, filled)
+	t.tell(about, o, filled)
 	if len(filled.Set) == 0 {
 		return nil
 	}
@@ -188,21 +213,32 @@ func (t *toucher) touch(ctx context.Context, o client.Object, lacks func() (serv
 }
 
 // tell says once why something is left alone.
-func (t *toucher) tell(o client.Object, filled servingpath.Filled) {
-	message := strings.Join(filled.LeftAlone, "; ")
+func (t *toucher) tell(about subject, o client.Object, filled servingpath.Filled) {
+	now := told{uid: o.GetUID(), message: strings.Join(filled.LeftAlone, "; ")}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.told[o.GetUID()] == message {
+	if t.told[about] == now {
 		return
 	}
-	if message == "" || o.GetDeletionTimestamp() != nil {
-		delete(t.told, o.GetUID())
+	if now.message == "" {
+		delete(t.told, about)
 		return
 	}
-	t.told[o.GetUID()] = message
+	t.told[about] = now
 	kind := corev1.EventTypeWarning
 	if filled.Autoscaled {
 		kind = corev1.EventTypeNormal
 	}
-	t.recorder.Eventf(o, nil, kind, ReasonLeftAlone, "FillIn", "%s", message)
+	t.recorder.Eventf(o, nil, kind, ReasonLeftAlone, "FillIn", "%s", now.message)
+}
+
+// unread forgets an object that is gone.
+func (t *toucher) unread(about subject, err error) error {
+	if apierrors.IsNotFound(err) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.told, about)
+		return nil
+	}
+	return err
 }

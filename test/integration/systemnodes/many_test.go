@@ -24,6 +24,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -44,6 +45,7 @@ func TestManyPickers(t *testing.T) {
 		require.NoError(t, c.ApplyPicker(t.Context(), models, fmt.Sprintf("model-%d-epp", i)))
 	}
 	require.NoError(t, c.AwaitAvailable(t.Context()))
+	t.Log("installing Evenkeel")
 	engines := engineRestarts(t, c)
 	generations := map[string]int64{}
 	for name, d := range deployments(t, c) {
@@ -51,7 +53,8 @@ func TestManyPickers(t *testing.T) {
 	}
 
 	require.NoError(t, c.InstallEvenkeel(t.Context(), nil))
-	eventually(t, "two replicas of every picker", func(t *assert.CollectT) {
+	// Each of them is rolled out, on two cores.
+	require.EventuallyWithT(t, func(t *assert.CollectT) {
 		for name, d := range deployments(t, c) {
 			if d.Spec.Template.Labels["app"] == "" {
 				continue
@@ -60,7 +63,7 @@ func TestManyPickers(t *testing.T) {
 			require.True(t, workloadcluster.Complete(d), name)
 		}
 		require.Len(t, budgetsOf(t, c, models), manyPickers+2)
-	})
+	}, 4*time.Minute, time.Second, "two replicas of every picker")
 	require.NoError(t, c.AwaitAvailable(t.Context()))
 	assert.Equal(t, engines, engineRestarts(t, c), "no engine may be started anew")
 	for name, d := range deployments(t, c) {
@@ -74,6 +77,7 @@ func TestManyPickers(t *testing.T) {
 		}
 	}
 
+	t.Log("removing Evenkeel")
 	// Removal, as docs/system-nodes.md says. No picker is rolled out for it: only the provider's next apply takes the
 	// second replica away.
 	pods := podUIDs(t, c)
