@@ -97,7 +97,8 @@ func (m *Matcher) program(expression string) *program {
 	return p
 }
 
-// compile gives upstream's result with a program of our own in it, which differs in how it reads quantities.
+// compile gives upstream's result with a program of our own in it, which differs in how it reads quantities and does not
+// make calls that would take too long.
 //
 // The estimated cost is not asked for: an expensive selector is not an error in Modelplane, and upstream's estimate is
 // beyond all bounds for so plain a thing as quantities that are compared with !=. What evaluation really costs is
@@ -115,6 +116,7 @@ func compile(c compiler, expression string) (dracel.CompilationResult, error) {
 	result.Program, err = result.Environment.Program(checked,
 		cel.CostLimit(resourceapi.CELSelectorExpressionMaxCost),
 		cel.InterruptCheckFrequency(celconfig.CheckFrequency),
+		cel.CustomDecorator(guard(result.Environment)),
 		cel.CustomDecorator(boundQuantities),
 	)
 	return result, err
