@@ -105,7 +105,7 @@ func (d *Decider) Concerned(ctx context.Context, o client.Object) []types.Namesp
 	case *modelplane.ModelDeployment:
 		requests = []reconcile.Request{request(o.Namespace, o.Name)}
 	case *evenkeel.ReplicaPlacement:
-		requests = requestsIn(o, placementDeployments(o))
+		requests = append(requestsIn(o, placementDeployments(o)), d.r.byPreemptor(ctx, o)...)
 	case *modelplane.ModelReplica, *modelplane.ModelEndpoint:
 		requests = requestsIn(o, labelledDeployment(o))
 	case *modelplane.InferenceCluster:

@@ -37,6 +37,8 @@ func (s *simulation) do(d *modelplane.ModelDeployment, action replicas.Action) e
 		return s.setPlacementStatus(a)
 	case replicas.UpdatePlacement:
 		return s.updatePlacement(a.Placement)
+	case replicas.SparePlacement:
+		return s.sparePlacement(a.Placement)
 	case replicas.ApplyEndpoint:
 		return s.applyEndpoint(a.Endpoint)
 	case replicas.DeleteEndpoint:
@@ -93,6 +95,16 @@ func (s *simulation) updatePlacement(want *evenkeel.ReplicaPlacement) error {
 	if !equality.Semantic.DeepEqual(old.Spec, p.Spec) {
 		p.Generation++
 	}
+	return s.store.put(p)
+}
+
+func (s *simulation) sparePlacement(observed *evenkeel.ReplicaPlacement) error {
+	old := get[evenkeel.ReplicaPlacement](s.store, observed.Namespace, observed.Name)
+	if old == nil {
+		return nil
+	}
+	p := old.DeepCopy()
+	p.Status.PreemptedBy = nil
 	return s.store.put(p)
 }
 

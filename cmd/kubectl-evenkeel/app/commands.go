@@ -22,6 +22,7 @@ import (
 	"github.com/evenkeel-io/evenkeel/internal/cli"
 	"github.com/evenkeel-io/evenkeel/internal/cli/cluster"
 	"github.com/evenkeel-io/evenkeel/internal/cli/get"
+	"github.com/evenkeel-io/evenkeel/internal/cli/plan"
 	"github.com/evenkeel-io/evenkeel/internal/cli/systemnodes"
 	"github.com/evenkeel-io/evenkeel/internal/cli/traffic"
 )
@@ -33,8 +34,8 @@ type group func(*cli.Factory) *cobra.Command
 // `get` is one line in internal/cli/get.
 var groups = map[cli.Program][]group{
 	cli.Evenkeel: {
-		cluster.NewCordon, cluster.NewDrain, get.NewCommand, cluster.NewHistory, cluster.NewPause, cluster.NewResume,
-		systemnodes.NewCommand, traffic.NewCommand, cluster.NewUncordon, cluster.NewUndo,
+		cluster.NewCordon, cluster.NewDrain, get.NewCommand, cluster.NewHistory, cluster.NewPause, plan.NewCommand,
+		cluster.NewResume, systemnodes.NewCommand, traffic.NewCommand, cluster.NewUncordon, cluster.NewUndo, plan.NewWhy,
 	},
 	cli.OME: {get.NewOMECommand, traffic.NewOMECommand},
 }
