@@ -22,6 +22,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -152,11 +153,17 @@ func (h *testHub) kubectl(ctx context.Context, args ...string) error {
 	return nil
 }
 
+// freePort picks a port below those that the system gives to outgoing connections, so that it is still free when the
+// manager is started a second time.
 func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+	const first, ports, tries = 20000, 10000, 100
+	var err error
+	for range tries {
+		port := first + rand.IntN(ports)
+		var listener net.Listener
+		if listener, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			return port, listener.Close()
+		}
 	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().(*net.TCPAddr).Port, nil
+	return 0, err
 }

@@ -75,6 +75,7 @@ func TestTheSecondLineOfTrafficDrains(t *testing.T) {
 	removeGuard(t)
 	t.Cleanup(func() {
 		require.NoError(t, hub.InstallWebhooks(context.Background(), hub.port, webhookFile))
+		require.NoError(t, hub.awaitTrust(context.Background()))
 	})
 	huge := value(drain("a", "worker-a")) + strings.Repeat("ä", 16384)
 	require.NoError(t, hub.client.Patch(t.Context(), service, annotate(key, huge)))
@@ -124,9 +125,14 @@ func TestWhoSaysWhereReplicasGo(t *testing.T) {
 	assert.ErrorContains(t, err, "user someone@example.com may not say where replicas go: only those who may update replicaplacements/assignment in API group evenkeel.io, as the hub scheduler may")
 	assert.NoError(t, someone.Status().Patch(t.Context(), placement.DeepCopy(), nominate), "the rest of the status")
 
+	require.NoError(t, hub.client.Get(t.Context(), client.ObjectKeyFromObject(placement), placement))
 	for _, program := range []string{"hub-scheduler", "hub-manager"} {
+		assigned := placement.DeepCopy()
+		assigned.Status.Assignment = &evenkeel.Assignment{ClusterName: "east", Engines: []evenkeel.EngineAssignment{
+			{Name: "main", Members: []evenkeel.MemberAssignment{{NodePoolName: "gpus"}}},
+		}}
 		c := clientOf(t, "system:serviceaccount:evenkeel-system:"+program)
-		assert.NoError(t, c.Status().Patch(t.Context(), placement.DeepCopy(), assign, client.DryRunAll), program)
+		assert.NoError(t, c.Status().Update(t.Context(), assigned, client.DryRunAll), program)
 	}
 	trusted := userClient(t, "trusted@example.com", "--verb=patch,update --resource=replicaplacements.evenkeel.io/status",
 		"--verb=update --resource=replicaplacements.evenkeel.io/assignment")

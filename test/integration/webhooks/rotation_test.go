@@ -42,8 +42,12 @@ import (
 	ome "github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
 )
 
-// rate of requests while certificates are rotated.
-const rate = 100
+const (
+	// rate of requests while certificates are rotated.
+	rate = 100
+	// inFlight bounds those that wait for an answer, so that a slow machine does not run into timeouts.
+	inFlight = 16
+)
 
 // load sends requests until it is stopped, and keeps what went wrong.
 type load struct {
@@ -55,13 +59,16 @@ type load struct {
 	faults []string
 }
 
-// startLoad has request sent so many times a second, whether or not the ones before are answered.
+// startLoad has request sent so many times a second.
 func startLoad(ctx context.Context, request func(context.Context) error) *load {
 	ctx, cancel := context.WithCancel(ctx)
 	l := &load{cancel: cancel}
+	places := make(chan struct{}, inFlight)
 	l.group.Go(func() {
 		wait.UntilWithContext(ctx, func(context.Context) {
+			places <- struct{}{}
 			l.group.Go(func() {
+				defer func() { <-places }()
 				// One that was sent is waited for, so that the end of the load is no fault.
 				l.note(request(context.WithoutCancel(ctx)))
 			})

@@ -21,6 +21,7 @@ package webhooks
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"sync"
 	"testing"
 
@@ -99,7 +100,8 @@ func awaitMap(t *testing.T, service *ome.InferenceService) {
 	t.Helper()
 	probe := annotate("ome.io/traffic-drain", `{"probe":{"cluster":"no-such-cluster-anywhere","reason":"r"}}`)
 	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(ctx context.Context) (bool, error) {
-		return hub.client.Patch(ctx, service.DeepCopy(), probe, client.DryRunAll) != nil, nil
+		err := hub.client.Patch(ctx, service.DeepCopy(), probe, client.DryRunAll)
+		return err != nil && strings.Contains(err.Error(), "unknown cluster"), nil
 	})
 	require.NoError(t, err, "the guard does not see the TrafficMap")
 	hub.warnings.take()
