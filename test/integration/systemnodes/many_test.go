@@ -63,7 +63,7 @@ func TestManyPickers(t *testing.T) {
 			require.True(t, workloadcluster.Complete(d), name)
 		}
 		require.Len(t, budgetsOf(t, c, models), manyPickers+2)
-	}, 4*time.Minute, time.Second, "two replicas of every picker")
+	}, 8*time.Minute, time.Second, "two replicas of every picker")
 	require.NoError(t, c.AwaitAvailable(t.Context()))
 	assert.Equal(t, engines, engineRestarts(t, c), "no engine may be started anew")
 	for name, d := range deployments(t, c) {
