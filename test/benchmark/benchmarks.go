@@ -18,6 +18,7 @@ package main
 
 import (
 	"github.com/evenkeel-io/evenkeel/test/benchmark/admission"
+	"github.com/evenkeel-io/evenkeel/test/benchmark/drain"
 	"github.com/evenkeel-io/evenkeel/test/benchmark/harness"
 	"github.com/evenkeel-io/evenkeel/test/benchmark/placement"
 )
@@ -26,6 +27,7 @@ import (
 func benchmarks() []harness.Benchmark {
 	return []harness.Benchmark{
 		placement.Benchmark(),
+		drain.Benchmark(),
 		admission.Benchmark(),
 	}
 }

@@ -60,7 +60,7 @@ func (hubSide) prepare(ctx context.Context, environment *harness.Environment, cp
 	if err := c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: systemNamespace}}); err != nil {
 		return fmt.Errorf("create namespace %s: %w", systemNamespace, err)
 	}
-	return createAll(ctx, c, environment.Manifest("hub", "scheduler", "base", "rbac.yaml"))
+	return harness.CreateAll(ctx, c, environment.Manifest("hub", "scheduler", "base", "rbac.yaml"))
 }
 
 func (hubSide) createTarget(ctx context.Context, c client.Client, i int) error {

@@ -98,7 +98,7 @@ func (a *attempt) prepare(ctx context.Context) error {
 	if err := a.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
 		return fmt.Errorf("create namespace %s: %w", namespace, err)
 	}
-	err = inParallel(ctx, a.shape.clusters, func(ctx context.Context, i int) error {
+	err = harness.InParallel(ctx, a.shape.clusters, func(ctx context.Context, i int) error {
 		return a.side.createTarget(ctx, a.client, i)
 	})
 	if err != nil {
@@ -158,7 +158,7 @@ func (a *attempt) placeAll(ctx context.Context, scheduler *scheduler) error {
 }
 
 func (a *attempt) createReplicas(ctx context.Context) error {
-	err := inParallel(ctx, a.shape.placements, func(ctx context.Context, i int) error {
+	err := harness.InParallel(ctx, a.shape.placements, func(ctx context.Context, i int) error {
 		return a.side.createReplica(ctx, a.client, replicaAt(i))
 	})
 	if err != nil {

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package placement
+package harness
 
 import (
 	"context"
@@ -25,46 +25,32 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
-	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 )
 
-// creators is how many objects are created at a time.
-const creators = 32
+// writers is how many objects are written at a time: enough to keep an API server
+// busy.
+const writers = 32
 
-// inParallel calls create for 0 to count-1, in this order but many at a time, and
+// InParallel calls write for 0 to count-1, in this order but many at a time, and
 // returns the first error.
-func inParallel(ctx context.Context, count int, create func(context.Context, int) error) error {
+func InParallel(ctx context.Context, count int, write func(context.Context, int) error) error {
 	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(creators)
+	group.SetLimit(writers)
 	for i := range count {
 		group.Go(func() error {
 			if err := groupCtx.Err(); err != nil {
 				return err
 			}
-			return create(groupCtx, i)
+			return write(groupCtx, i)
 		})
 	}
 	return group.Wait()
 }
 
-// scheme has every kind that the benchmark creates.
-func scheme() *runtime.Scheme {
-	s := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(s))
-	utilruntime.Must(evenkeel.AddToScheme(s))
-	utilruntime.Must(modelplane.AddToScheme(s))
-	return s
-}
-
-// createAll creates every object of a YAML file.
-func createAll(ctx context.Context, c client.Client, path string) error {
+// CreateAll creates every object of a YAML file.
+func CreateAll(ctx context.Context, c client.Client, path string) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("create what a manifest says: %w", err)

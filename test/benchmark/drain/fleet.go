@@ -1,0 +1,173 @@
+/*
+Copyright The Evenkeel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package drain
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
+	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
+)
+
+const (
+	namespace = "bench"
+	poolName  = "h100"
+	driver    = "gpu.nvidia.com"
+	// room is how many replicas a cluster has nodes for.
+	room = 10
+)
+
+func clusterName(i int) string { return fmt.Sprintf("cluster-%04d", i) }
+
+func createCluster(ctx context.Context, c client.Client, i int) error {
+	cluster := inferenceCluster(i)
+	status := cluster.Status
+	if err := c.Create(ctx, cluster); err != nil {
+		return err
+	}
+	// A create drops the status.
+	cluster.Status = status
+	return c.Status().Update(ctx, cluster)
+}
+
+func inferenceCluster(i int) *modelplane.InferenceCluster {
+	return &modelplane.InferenceCluster{
+		ObjectMeta: metav1.ObjectMeta{Name: clusterName(i)},
+		Spec: modelplane.InferenceClusterSpec{
+			Cluster: modelplane.ClusterSpec{
+				Source:   modelplane.ClusterSourceExisting,
+				Existing: &modelplane.ExistingCluster{SecretRef: modelplane.SecretKeyReference{Name: clusterName(i), Key: "kubeconfig"}},
+			},
+			NodePools: []modelplane.NodePool{{Name: poolName, ClassName: poolName, NodeCount: ptr.To[int32](room)}},
+		},
+		Status: modelplane.InferenceClusterStatus{
+			Conditions: []metav1.Condition{{
+				Type: modelplane.ConditionReady, Status: metav1.ConditionTrue, Reason: "Available", LastTransitionTime: metav1.Now(),
+			}},
+			Gateway: &modelplane.Gateway{Address: fmt.Sprintf("203.0.113.%d", i%250+1)},
+			GPUPools: []modelplane.GPUPool{{Name: poolName, Nodes: room, Devices: []modelplane.Device{{
+				Name: "gpu", Claim: modelplane.DeviceClaimDRA, Driver: driver, DeviceClassName: driver, Count: ptr.To[int64](8),
+				Attributes: map[string]modelplane.DeviceAttribute{"architecture": {String: ptr.To("Hopper")}},
+				Capacity:   map[string]modelplane.DeviceCapacity{"memory": {Value: "80Gi"}},
+			}}}},
+		},
+	}
+}
+
+func deviceRequest() modelplane.DeviceRequest {
+	return modelplane.DeviceRequest{Name: "gpu", Count: ptr.To[int64](8), Selectors: []modelplane.DeviceSelector{
+		{CEL: fmt.Sprintf("device.attributes[%q].architecture == %q", driver, "Hopper")},
+	}}
+}
+
+func createDeployment(ctx context.Context, c client.Client, i int, replicas int) error {
+	return c.Create(ctx, &modelplane.ModelDeployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("model-%04d", i)},
+		Spec: modelplane.ModelDeploymentSpec{
+			Replicas: int32(replicas),
+			Template: modelplane.ModelDeploymentTemplate{Spec: modelplane.ModelDeploymentTemplateSpec{
+				SchedulerName: evenkeel.DefaultSchedulerName,
+				Engines: []modelplane.Engine{{Name: "main", Copies: ptr.To[int32](1), Members: []modelplane.Member{{
+					Role:         modelplane.MemberRoleStandalone,
+					NodeSelector: &modelplane.NodeSelector{Devices: []modelplane.DeviceRequest{deviceRequest()}},
+					Template: &modelplane.MemberTemplate{Spec: &modelplane.MemberPodSpec{
+						Containers: []modelplane.Container{{Name: "engine", Image: "registry.example.com/engine:v1"}},
+					}},
+				}}}},
+			}},
+		},
+	})
+}
+
+// barePlacement is what the bare writes are made to: an object of the size of those that a move writes, of which no
+// program takes notice.
+func barePlacement(i int) *evenkeel.ReplicaPlacement {
+	return &evenkeel.ReplicaPlacement{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("bare-%06d", i)},
+		Spec: evenkeel.ReplicaPlacementSpec{
+			DeploymentName: "bare", Attempt: 1, SchedulerName: "nobody",
+			Engines: []evenkeel.EngineRequirements{{Name: "main", Copies: 1, Members: []evenkeel.MemberRequirements{{
+				Role: modelplane.MemberRoleStandalone, Nodes: 1, Devices: []modelplane.DeviceRequest{deviceRequest()},
+			}}}},
+		},
+	}
+}
+
+// fleetState is how far the replicas are.
+type fleetState struct {
+	// ready counts replicas that serve, and away those of them that are on no drained cluster.
+	ready, away int
+	// wrong is the first deployment that does not have its replicas.
+	wrong string
+}
+
+// listReplicas lists those of all deployments.
+func listReplicas(ctx context.Context, c client.Client) ([]modelplane.ModelReplica, error) {
+	var replicas modelplane.ModelReplicaList
+	if err := c.List(ctx, &replicas, client.InNamespace(namespace)); err != nil {
+		return nil, fmt.Errorf("list the replicas: %w", err)
+	}
+	return replicas.Items, nil
+}
+
+// occupied gives the clusters that replicas are on, sorted.
+func occupied(replicas []modelplane.ModelReplica) []string {
+	clusters := map[string]bool{}
+	for i := range replicas {
+		clusters[replicas[i].Spec.ClusterName] = true
+	}
+	return slices.Sorted(maps.Keys(clusters))
+}
+
+// judge counts.
+func judge(replicas []modelplane.ModelReplica, s shape, drained []string) fleetState {
+	var state fleetState
+	byDeployment := map[string]int{}
+	for i := range replicas {
+		r := &replicas[i]
+		byDeployment[r.Labels[modelplane.LabelDeployment]]++
+		if r.DeletionTimestamp != nil || !isReady(r) {
+			continue
+		}
+		state.ready++
+		if !slices.Contains(drained, r.Spec.ClusterName) {
+			state.away++
+		}
+	}
+	for i := range s.deployments {
+		if name := fmt.Sprintf("model-%04d", i); byDeployment[name] != s.replicas && state.wrong == "" {
+			state.wrong = fmt.Sprintf("%s has %d replicas instead of %d", name, byDeployment[name], s.replicas)
+		}
+	}
+	return state
+}
+
+func isReady(r *modelplane.ModelReplica) bool {
+	for _, c := range r.Status.Conditions {
+		if c.Type == modelplane.ConditionReady {
+			return c.Status == metav1.ConditionTrue
+		}
+	}
+	return false
+}
