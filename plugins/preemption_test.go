@@ -117,9 +117,10 @@ func (f fleet) attempt(t *testing.T) outcome {
 		engine := p.Spec.Engines[0]
 		replicas = append(replicas, testhub.Replica(p.Spec.DeploymentName, p.Status.Assignment.ClusterName, p.Status.Assignment.Index, "h100", engine.Copies))
 	}
-	client := fake.NewClientset(urgent)
+	client := fake.NewClientset()
 	factory := informers.NewSharedInformerFactory(client, 0)
 	for _, pod := range append(slices.Clone(pods), urgent) {
+		require.NoError(t, client.Tracker().Add(pod.DeepCopy()))
 		require.NoError(t, factory.Core().V1().Pods().Informer().GetIndexer().Add(pod))
 	}
 	nominator := &testhub.Nominator{}
