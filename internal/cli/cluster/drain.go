@@ -112,7 +112,7 @@ func (d *drainAction) run(ctx context.Context, name string) error {
 
 // begin shows the plan, asks, and writes the taint.
 func (d *drainAction) begin(ctx context.Context, client dynamic.Interface, cluster *modelplane.InferenceCluster, taint modelplane.Taint) error {
-	if err := d.preview(ctx, client, cluster, taint); err != nil {
+	if err := d.preview(ctx, client, cluster); err != nil {
 		return err
 	}
 	if warning := drain.DeletionWarning(cluster); warning != "" {

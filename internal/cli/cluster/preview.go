@@ -17,38 +17,63 @@ limitations under the License.
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"maps"
-	"slices"
+	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/cli"
+	"github.com/evenkeel-io/evenkeel/internal/cli/fleet"
+	"github.com/evenkeel-io/evenkeel/internal/cli/plan/view"
+	"github.com/evenkeel-io/evenkeel/internal/simulation"
 )
 
-// preview shows which replicas are on the cluster.
-func (d *drainAction) preview(ctx context.Context, client dynamic.Interface, cluster *modelplane.InferenceCluster, _ modelplane.Taint) error {
-	onCluster, err := cli.List[modelplane.ModelReplica](ctx, client.Resource(replicas),
-		metav1.ListOptions{LabelSelector: modelplane.LabelCluster + "=" + cluster.Name})
+// preview shows the plan of the drain, and refuses one that deletes replicas with nowhere to go unless
+// that was accepted.
+func (d *drainAction) preview(ctx context.Context, client dynamic.Interface, cluster *modelplane.InferenceCluster) error {
+	snapshot, err := fleet.Read(ctx, client)
 	if err != nil {
-		return fmt.Errorf("list modelreplicas: %w", err)
+		return fmt.Errorf("read the fleet for the plan: %w", err)
 	}
-	counts := map[types.NamespacedName]int{}
-	for i := range onCluster {
-		counts[types.NamespacedName{Namespace: onCluster[i].Namespace, Name: onCluster[i].Labels[modelplane.LabelDeployment]}]++
-	}
-	if _, err := fmt.Fprintf(d.Out, "%s on %s\n", count(len(onCluster), "replica is", "replicas are"), cluster.Name); err != nil {
+	options, err := simulation.DefaultOptions()
+	if err != nil {
 		return err
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(counts), func(a, b types.NamespacedName) int { return cmp.Compare(a.String(), b.String()) }) {
-		if _, err := fmt.Fprintf(d.Out, "  %s: %d\n", key, counts[key]); err != nil {
-			return err
-		}
+	plan, err := simulation.Run(ctx, snapshot, simulation.Drain(d.taintKey, cluster.Name), options)
+	if err != nil {
+		return fmt.Errorf("make the plan: %w", err)
 	}
-	return nil
+	if err := view.Print(d.Out, cli.FormatTable, plan); err != nil {
+		return err
+	}
+	if plan.Shortfall() == 0 || d.acceptShortfall {
+		return nil
+	}
+	return &cli.Error{Message: fmt.Sprintf("refused: %s would be deleted with nowhere to go: %s. Make room for them, "+
+		"keep them by a DisruptionPolicy with whenUnplaceable: Hold, or say --accept-shortfall",
+		count(plan.Shortfall(), "replica", "replicas"), strings.Join(shortfallOf(plan), ", "))}
+}
+
+// shortfallOf names the deployments of the replicas that would be deleted with nowhere to go.
+func shortfallOf(plan *simulation.Plan) []string {
+	counts := map[string]int{}
+	var names []string
+	for i := range plan.Replicas {
+		r := &plan.Replicas[i]
+		if r.Outcome != simulation.OutcomeDeleted {
+			continue
+		}
+		name := r.Namespace + "/" + r.Deployment
+		if counts[name] == 0 {
+			names = append(names, name)
+		}
+		counts[name]++
+	}
+	said := make([]string, 0, len(names))
+	for _, name := range names {
+		said = append(said, fmt.Sprintf("%d of %s", counts[name], name))
+	}
+	return said
 }

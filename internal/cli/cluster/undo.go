@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -90,14 +91,15 @@ func (c *change) undoDrain(ctx context.Context, name string) error {
 	if err := c.say(cluster, "drain called off"); err != nil {
 		return err
 	}
-	if err := c.tellMoved(ctx, client, name); err != nil {
+	since, _ := taints.Since(cluster, taint)
+	if err := c.tellMoved(ctx, client, name, since); err != nil {
 		return err
 	}
 	return c.tellOtherTaints(after)
 }
 
-// tellMoved tells what has left the cluster because of a taint, and what is still on it.
-func (c *change) tellMoved(ctx context.Context, client dynamic.Interface, name string) error {
+// tellMoved tells what has left the cluster because of a taint since a time, and what is still on it.
+func (c *change) tellMoved(ctx context.Context, client dynamic.Interface, name string, since time.Time) error {
 	all, err := cli.List[evenkeel.ReplicaPlacement](ctx, client.Resource(placements), metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("the taint is lifted, but what has moved cannot be read: list replicaplacements: %w", err)
@@ -107,7 +109,9 @@ func (c *change) tellMoved(ctx context.Context, client dynamic.Interface, name s
 	if err != nil {
 		return fmt.Errorf("the taint is lifted, but what stays cannot be read: list modelreplicas: %w", err)
 	}
-	moves := slices.DeleteFunc(movesOf(all, name), func(m Move) bool { return m.From != name || m.Cause != evenkeel.CauseTaint })
+	moves := slices.DeleteFunc(movesOf(all, name), func(m Move) bool {
+		return m.From != name || m.Cause != evenkeel.CauseTaint || m.Finished.Time.Before(since)
+	})
 	var ending, staying []string
 	for i := range onCluster {
 		key := onCluster[i].Namespace + "/" + onCluster[i].Name
@@ -118,7 +122,7 @@ func (c *change) tellMoved(ctx context.Context, client dynamic.Interface, name s
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s moved away because of a taint, as far as history goes back, and stay where they are.\n", count(len(moves), "replica has", "replicas have"))
+	fmt.Fprintf(&b, "%s since the taint was put there; what has moved stays where it is.\n", count(len(moves), "replica has left", "replicas have left"))
 	fmt.Fprintf(&b, "%s.\n", listed(staying, "replica stays on "+name, "replicas stay on "+name))
 	if len(ending) > 0 {
 		fmt.Fprintf(&b, "%s.\n", listed(ending, "replica is ending, too late to be kept", "replicas are ending, too late to be kept"))

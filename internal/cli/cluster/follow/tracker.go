@@ -41,7 +41,9 @@ func (t *Tracker) Update(s *Snapshot, now time.Time) []*Row {
 	before := t.rows
 	t.rows = make(map[types.NamespacedName]*Row, len(before))
 	for _, r := range s.residents() {
-		t.rows[r.key] = present(s, r, before[r.key], now)
+		if row := present(s, r, before[r.key], now); row != nil {
+			t.rows[r.key] = row
+		}
 	}
 	for key, row := range before {
 		if t.rows[key] == nil {
@@ -64,8 +66,13 @@ func (t *Tracker) Rows() []*Row {
 	})
 }
 
-// present is the row of a replica on the cluster; before is nil if it is new.
+// present is the row of a replica on the cluster; before is nil if it is new. The result is nil if the replica is gone
+// already and only its placement does not say so yet.
 func present(s *Snapshot, r *resident, before *Row, now time.Time) *Row {
+	report := s.report(r)
+	if report.Left+report.Staying == 0 {
+		return nil
+	}
 	row := &Row{Replica: r.key, From: s.Cluster.Name, Began: now}
 	if before != nil {
 		row.Began = before.Began
@@ -78,7 +85,6 @@ func present(s *Snapshot, r *resident, before *Row, now time.Time) *Row {
 	} else {
 		row.Deployment = r.replica.Labels[modelplane.LabelDeployment]
 	}
-	report := s.report(r)
 	if report.Left == 0 {
 		row.Step = StepStays
 		return row

@@ -112,6 +112,9 @@ func TestMove(t *testing.T) {
 	assert.Equal(t, 1, LeftOf(tracker.Rows()))
 
 	s.Replicas = nil
+	set(origin, evenkeel.ConditionReady, metav1.ConditionTrue, "")
+	tracker.Update(&s.Snapshot, at(4))
+	assert.Contains(t, told(t, tracker), "Loading -> west", "the placement does not say yet that it is over")
 	set(origin, evenkeel.ConditionMoved, metav1.ConditionTrue, "")
 	tracker.Update(&s.Snapshot, at(5))
 	assert.Equal(t, "Loading -> west, waits for "+placement.ReplicaName("chat", "west", 0)+" to serve", told(t, tracker))

@@ -19,10 +19,12 @@ package taints
 import (
 	"bytes"
 	"slices"
+	"time"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
+	"github.com/evenkeel-io/evenkeel/internal/placement"
 )
 
 var (
@@ -37,6 +39,25 @@ func Owners(cluster *modelplane.InferenceCluster, taint modelplane.Taint) []stri
 		entry := entryElement(taint)
 		return taints.Members.Has(entry) || !taints.WithPrefix(entry).Empty()
 	})
+}
+
+// Since tells since when a cluster has a taint: by the taint's own time, else, as an estimate, by when a manager that
+// has the taint wrote it. It is not ok where neither is known.
+func Since(cluster *modelplane.InferenceCluster, taint modelplane.Taint) (since time.Time, ok bool) {
+	if at, known := placement.TaintAddedAt(cluster, &taint); known {
+		return at, true
+	}
+	owners := Owners(cluster, taint)
+	for i := range cluster.ManagedFields {
+		entry := &cluster.ManagedFields[i]
+		if entry.Subresource != "" || entry.Time == nil || !slices.Contains(owners, entry.Manager) {
+			continue
+		}
+		if !ok || entry.Time.Time.Before(since) {
+			since, ok = entry.Time.Time, true
+		}
+	}
+	return since, ok
 }
 
 // OthersWriting names the managers other than manager that write any of a cluster's taints. One
