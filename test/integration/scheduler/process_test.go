@@ -39,6 +39,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/controlplane"
 )
 
@@ -171,6 +172,61 @@ func TestCapacityProfile(t *testing.T) {
 
 	require.NoError(t, h.Delete(t.Context(), placement("chat", 0)))
 	h.waitAssigned("chat-2-1")
+	assert.NotContains(t, sched.output.String(), "forbidden", "the shipped role is enough")
+}
+
+// Two namespaces with a minimum of one node each share two: the one that has borrowed the other's yields when it is wanted.
+// This test does the manager's part.
+func TestCapacityYields(t *testing.T) {
+	h := newHub(t, controlplane.Options{})
+	schedulerPlugins, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/scheduler-plugins").Output()
+	require.NoError(t, err)
+	require.NoError(t, h.InstallCRDs(t.Context(), filepath.Join(strings.TrimSpace(string(schedulerPlugins)), "manifests", "capacityscheduling", "crd.yaml")))
+	configuration := h.asShipped("capacity")
+	const other = "other-team"
+	h.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: other}}, cluster("east", pool("h100", 2)))
+	for _, team := range []string{namespace, other} {
+		h.create(&unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "ElasticQuota",
+			"metadata": map[string]any{"name": "nodes", "namespace": team},
+			"spec":     map[string]any{"min": map[string]any{"evenkeel.io/nodes": "1"}, "max": map[string]any{"evenkeel.io/nodes": "2"}},
+		}})
+	}
+	sched := h.startScheduler("--config="+configuration, "--leader-elect=false")
+	h.create(placement("chat", 0))
+	h.waitAssigned("chat-0-1")
+	h.create(placement("chat", 1))
+	h.waitAssigned("chat-1-1")
+
+	wanted := placement("search", 0)
+	wanted.Namespace = other
+	h.create(wanted)
+	var victim *evenkeel.ReplicaPlacement
+	h.eventually(func() error {
+		victims := 0
+		for _, name := range []string{"chat-0-1", "chat-1-1"} {
+			if p := h.get(name); p.Status.PreemptedBy != nil {
+				victims, victim = victims+1, p
+			}
+		}
+		if victims != 1 {
+			return fmt.Errorf("%d placements are asked to leave, not 1", victims)
+		}
+		return nil
+	})
+	assert.Equal(t, evenkeel.Preemptor{Namespace: other, Name: "search-0-1", UID: wanted.UID}, *victim.Status.PreemptedBy)
+
+	require.NoError(t, h.Delete(t.Context(), victim))
+	h.eventually(func() error {
+		p := &evenkeel.ReplicaPlacement{}
+		if err := h.Get(t.Context(), client.ObjectKeyFromObject(wanted), p); err != nil {
+			return err
+		}
+		if p.Status.Assignment == nil {
+			return fmt.Errorf("%s has no cluster yet: %s", p.Name, describe(p))
+		}
+		return nil
+	})
 	assert.NotContains(t, sched.output.String(), "forbidden", "the shipped role is enough")
 }
 
