@@ -117,6 +117,11 @@ func TestDecideTraffic(t *testing.T) {
 			[]string{"delete endpoint east/0", "delete replica east/0: UntoleratedTaint"},
 		},
 		{
+			"also while a route still names it",
+			[]string{"service modelplane.ai/deployment=chat asked 10s", "wants 1 paused", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint withdrawing 10s", "0-2 for 0-1 excluding east on west/0 uncreated", "endpoint east/0 stripped", "route east/0"},
+			[]string{"mark 0-1: ready, served, leaving UntoleratedTaint, withdrawing, Withdrawing"},
+		},
+		{
 			"the hub has lost its routes since: there is nothing to wait for",
 			[]string{"wants 1", "east h:2", "west h:2", "0-1 on east/0 ready", "1-1 on west/0 ready leaving UntoleratedTaint withdrawing 10s", "endpoint east/0", "endpoint west/0"},
 			[]string{"mark 1-1: ready, leaving ScaleDown"},
