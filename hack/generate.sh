@@ -19,3 +19,5 @@ out="${1:-manifests}"
 go run ./hack/portable-crds --from "${out}/dev/crds" --to "${out}/dev/crds-portable"
 # The Gateway API's own, unchanged.
 hack/gateway-api-crds.sh "${out}/dev/crds-gateway-api"
+# The page about commands, fields, reasons, events and metrics: always in place, as verify compares it there.
+go run ./hack/reference

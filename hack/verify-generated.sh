@@ -10,8 +10,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 work="$(mktemp -d)"
 trap 'rm -rf "${work}"' EXIT
 
-paths=(apis manifests)
-cp -r "${paths[@]}" "${work}/"
+paths=(apis manifests docs/reference.md)
+cp -r --parents "${paths[@]}" "${work}/"
 hack/generate.sh
 status=0
 for path in "${paths[@]}"; do

@@ -1,0 +1,81 @@
+/*
+Copyright The Evenkeel Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	plugin "github.com/evenkeel-io/evenkeel/cmd/kubectl-evenkeel/app"
+	"github.com/evenkeel-io/evenkeel/internal/cli"
+)
+
+// commands writes the plugin's commands. The flags that kubectl has too are not repeated.
+func commands(b *bytes.Buffer) {
+	root := plugin.NewRoot(cli.Evenkeel, genericiooptions.IOStreams{})
+	b.WriteString("## kubectl evenkeel\n\n" +
+		"Every command also takes kubectl's flags about the connection, such as `--context`, `--kubeconfig`, `--as` and `-n`.\n\n" +
+		"| Exit code | Means |\n| --- | --- |\n" +
+		fmt.Sprintf("| %d | done |\n| %d | an error, or refused |\n| %d | begun, and not finished |\n| %d | somebody else changed the object meanwhile; nothing was written |\n\n",
+			cli.ExitOK, cli.ExitError, cli.ExitUnfinished, cli.ExitConflict))
+	describe(b, root)
+}
+
+func describe(b *bytes.Buffer, c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		if sub.Hidden || sub.Name() == "help" || sub.Name() == "completion" {
+			continue
+		}
+		if !sub.HasSubCommands() {
+			describeOne(b, sub)
+		}
+		describe(b, sub)
+	}
+}
+
+func describeOne(b *bytes.Buffer, c *cobra.Command) {
+	path := strings.Replace(c.CommandPath(), "kubectl-evenkeel", string(cli.Evenkeel), 1)
+	use := strings.TrimPrefix(c.Use, c.Name())
+	fmt.Fprintf(b, "### %s\n\n", path)
+	if use != "" {
+		fmt.Fprintf(b, "`%s%s`\n\n", path, use)
+	}
+	fmt.Fprintf(b, "%s.\n\n", strings.TrimSuffix(c.Short, "."))
+	var rows [][]string
+	add := func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "help" {
+			return
+		}
+		name := "--" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand + ", " + name
+		}
+		rows = append(rows, []string{code(name), code(f.DefValue), prose(f.Usage)})
+	}
+	c.LocalNonPersistentFlags().VisitAll(add)
+	for p := c; p.HasParent(); p = p.Parent() {
+		if p.Parent().HasParent() { // the root's are kubectl's
+			p.Parent().PersistentFlags().VisitAll(add)
+		}
+	}
+	table(b, []string{"Flag", "Default", "Meaning"}, rows)
+}
