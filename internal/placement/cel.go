@@ -104,6 +104,9 @@ func (m *Matcher) program(expression string) *program {
 // beyond all bounds for so plain a thing as quantities that are compared with !=. What evaluation really costs is
 // limited.
 func compile(c compiler, expression string) (dracel.CompilationResult, error) {
+	if err := boundRepetitions(c, expression); err != nil {
+		return dracel.CompilationResult{}, err
+	}
 	result := c.CompileCELExpression(expression, dracel.Options{DisableCostEstimation: true})
 	if result.Error != nil {
 		return result, errors.New(result.Error.Detail)

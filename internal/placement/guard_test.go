@@ -116,3 +116,21 @@ func TestSelectorsOfAnyUse(t *testing.T) {
 		})
 	}
 }
+
+func TestCountedRepetitions(t *testing.T) {
+	for expression, want := range map[string]verdict{
+		`"aaa".matches("^a{3}$")`:   yes,
+		`"aaa".matches("^a{2,}$")`:  yes,
+		`"aaa".matches("^a{1,2}$")`: no,
+		fmt.Sprintf(`"x".matches("%s")`, strings.Repeat("(x?){1000}", 10)):          yes,
+		fmt.Sprintf(`"x".matches("%s")`, strings.Repeat("(x?){1000}", 11)):          badProgram,
+		fmt.Sprintf(`"x".matches("%s")`, strings.Repeat("(x?){1,1000}", 11)):        badProgram,
+		fmt.Sprintf(`"x".matches("%s")`, strings.Repeat("(x?)\\u007b1000}", 11)):    badProgram,
+		fmt.Sprintf(`["%s"].exists(p, "x" == p)`, strings.Repeat("(x?){1000}", 11)): badProgram,
+		fmt.Sprintf(`"x".matches("%s") ||`, strings.Repeat("(x?){1000}", 11)):       badProgram,
+	} {
+		assert.Equal(t, want, judge(NewMatcher(), novaDevice(), expression), expression)
+	}
+	err := NewMatcher().program(fmt.Sprintf(`"x".matches("%s")`, strings.Repeat("(x?){1000}", 11))).err
+	assert.ErrorContains(t, err, "11000 counted repetitions such as a{1000}, and 10000 are allowed in all")
+}
