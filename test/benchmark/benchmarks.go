@@ -21,12 +21,14 @@ import (
 	"github.com/evenkeel-io/evenkeel/test/benchmark/drain"
 	"github.com/evenkeel-io/evenkeel/test/benchmark/harness"
 	"github.com/evenkeel-io/evenkeel/test/benchmark/placement"
+	"github.com/evenkeel-io/evenkeel/test/benchmark/servingpath"
 )
 
 // benchmarks lists everything that "make bench" runs, in this order.
 func benchmarks() []harness.Benchmark {
 	return []harness.Benchmark{
 		placement.Benchmark(),
+		servingpath.Benchmark(),
 		drain.Benchmark(),
 		admission.Benchmark(),
 	}
