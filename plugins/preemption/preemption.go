@@ -26,6 +26,8 @@ package preemption
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -112,13 +114,11 @@ func (pl *Preemption) PostFilter(ctx context.Context, state fwk.CycleState, pod 
 	}
 }
 
-// sentences leaves out what is empty.
+// sentences are one reason, without what is empty: the scheduler puts commas between reasons.
 func sentences(all ...string) []string {
-	var said []string
-	for _, sentence := range all {
-		if sentence != "" {
-			said = append(said, sentence)
-		}
+	said := strings.Join(slices.DeleteFunc(all, func(sentence string) bool { return sentence == "" }), " ")
+	if said == "" {
+		return nil
 	}
-	return said
+	return []string{said}
 }
