@@ -41,9 +41,9 @@ import (
 const FieldManager = "evenkeel-drain-report"
 
 const (
-	// settle is the pause between two writes that only change the numbers: a drain of a thousand replicas is not told
-	// in a thousand writes.
-	settle = time.Second
+	// settle is the pause between two writes that only change the numbers: a drain of a thousand replicas on a hundred
+	// clusters is not told in thousands of writes. The beginning and the end are told at once.
+	settle = 10 * time.Second
 	// resync is how often a drain is looked at when nothing happens: an edited toleration of a deployment that is not
 	// Evenkeel's shows in nothing that is watched.
 	resync = time.Minute
