@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
@@ -30,7 +31,8 @@ import (
 	"github.com/evenkeel-io/evenkeel/internal/replicas"
 )
 
-// load takes over a snapshot. Every deployment is due: the controller may not have caught up with what was read.
+// load takes over a snapshot. Deployments that are not at rest are due: the controller may not have caught up with what
+// was read.
 func (s *simulation) load(snapshot *Snapshot) error {
 	for i := range snapshot.Clusters {
 		if err := s.loadOne(&snapshot.Clusters[i]); err != nil {
@@ -46,7 +48,9 @@ func (s *simulation) load(snapshot *Snapshot) error {
 			s.composeLater(r)
 		}
 	}
+	placements := map[types.NamespacedName][]*evenkeel.ReplicaPlacement{}
 	for _, p := range oldestFirst(snapshot.Placements) {
+		placements[slotOf(p).deployment] = append(placements[slotOf(p).deployment], p)
 		// The scheduler's queue goes by when it has heard of a placement.
 		s.clock.Step(writeTime)
 		if err := s.loadOne(p); err != nil {
@@ -58,11 +62,45 @@ func (s *simulation) load(snapshot *Snapshot) error {
 		if err := s.loadOne(d); err != nil {
 			return err
 		}
-		if s.decider.Acts(d) {
-			s.due[client.ObjectKeyFromObject(d)] = true
+		if key := client.ObjectKeyFromObject(d); s.decider.Acts(d) && !s.atRest(d, placements[key]) {
+			s.due[key] = true
 		}
 	}
 	return s.loadRest(snapshot)
+}
+
+// atRest tells whether the controller has seen a deployment as it is and has nothing to do for it: deciding would come to
+// the same, but there may be thousands.
+func (s *simulation) atRest(d *modelplane.ModelDeployment, placements []*evenkeel.ReplicaPlacement) bool {
+	for i := range d.Status.Conditions {
+		if d.Status.Conditions[i].ObservedGeneration != d.Generation {
+			return false
+		}
+	}
+	running := 0
+	for _, p := range placements {
+		if over(p) {
+			continue
+		}
+		running++
+		if !s.placementAtRest(p) {
+			return false
+		}
+	}
+	return len(d.Status.Conditions) > 0 && running == int(d.Spec.Replicas) && len(s.replicasOf(client.ObjectKeyFromObject(d))) == running
+}
+
+// placementAtRest tells whether a placement's replica runs, and nothing on its cluster could send it away.
+func (s *simulation) placementAtRest(p *evenkeel.ReplicaPlacement) bool {
+	replica := s.replicaOf(p)
+	if p.Status.Assignment == nil || p.DeletionTimestamp != nil || replica == nil || !ready(replica) || leaving(p) ||
+		!meta.IsStatusConditionTrue(p.Status.Conditions, evenkeel.ConditionReady) {
+		return false
+	}
+	c := get[modelplane.InferenceCluster](s.store, "", p.Status.Assignment.ClusterName)
+	return c != nil && !slices.ContainsFunc(c.Spec.Taints, func(taint modelplane.Taint) bool {
+		return taint.Effect == modelplane.TaintEffectNoExecute
+	})
 }
 
 func oldestFirst(list []evenkeel.ReplicaPlacement) []*evenkeel.ReplicaPlacement {

@@ -33,7 +33,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
-	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/evenkeel-io/evenkeel/internal/virtual"
 	"github.com/evenkeel-io/evenkeel/plugins"
@@ -44,6 +44,7 @@ import (
 type scheduling struct {
 	*scheduler.Scheduler
 	fleet *virtual.Offline
+	clock *clocktesting.FakeClock
 	// bound gets one message for each binding that has ended, well or not.
 	bound chan struct{}
 	// tried is called with each placement that was tried, the state of its cycle, and why it did not fit, nil where it did.
@@ -54,12 +55,12 @@ type scheduling struct {
 	pod    *v1.Pod
 }
 
-func newScheduling(ctx context.Context, api *api, clock clock.WithTicker, cfg *config.KubeSchedulerConfiguration) (*scheduling, error) {
+func newScheduling(ctx context.Context, api *api, clock *clocktesting.FakeClock, cfg *config.KubeSchedulerConfiguration) (*scheduling, error) {
 	hub, err := virtual.NewHub(api.config())
 	if err != nil {
 		return nil, err
 	}
-	s := &scheduling{fleet: virtual.NewOffline(), bound: make(chan struct{}, 1)}
+	s := &scheduling{fleet: virtual.NewOffline(), clock: clock, bound: make(chan struct{}, 1)}
 	rest, err := kubernetes.NewForConfig(api.config())
 	if err != nil {
 		return nil, err
@@ -112,6 +113,7 @@ func (s *scheduling) waiting() bool {
 // one tries the placement whose turn it is. It must be waiting.
 func (s *scheduling) one(ctx context.Context) error {
 	s.failed, s.pod, s.state = nil, nil, nil
+	s.clock.Step(writeTime) // or the queue could not tell who was tried first
 	s.ScheduleOne(ctx)
 	if s.pod == nil {
 		return nil // it was skipped: it is being deleted, or has a cluster already

@@ -104,6 +104,7 @@ func Run(ctx context.Context, snapshot *Snapshot, change Change, options Options
 	if err != nil {
 		return nil, err
 	}
+	s.began = s.clock.Now()
 	s.record.begin(s)
 	if err := change.apply(s); err != nil {
 		return nil, err

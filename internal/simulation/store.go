@@ -36,7 +36,10 @@ import (
 // store holds the objects of the hub in memory. They are replaced, never changed, and given out without copying. It is
 // an API server as far as versions and UIDs go, and a cache with indexes to those who read.
 type store struct {
-	tables  map[reflect.Type]cache.Indexer
+	tables map[reflect.Type]cache.Indexer
+	// whole lists of a kind that somebody has asked for and that has not changed since. The controller asks for all
+	// clusters again and again.
+	whole   map[reflect.Type]reflect.Value
 	version int64
 	// changed is called after each change with what was there before and what is there now; either may be nil.
 	changed func(before, now client.Object) error
@@ -49,7 +52,7 @@ const firstVersion = 1 << 60
 const simulatedUID = "simulated-"
 
 func newStore() *store {
-	return &store{tables: map[reflect.Type]cache.Indexer{}, version: firstVersion, changed: func(client.Object, client.Object) error { return nil }}
+	return &store{tables: map[reflect.Type]cache.Indexer{}, whole: map[reflect.Type]reflect.Value{}, version: firstVersion, changed: func(client.Object, client.Object) error { return nil }}
 }
 
 // table gives the objects of one kind, by the type of the struct.
@@ -75,7 +78,10 @@ func (s *store) next() string {
 }
 
 // load takes over an object as it is.
-func (s *store) load(o client.Object) error { return s.table(kindOf(o)).Add(o) }
+func (s *store) load(o client.Object) error {
+	delete(s.whole, kindOf(o))
+	return s.table(kindOf(o)).Add(o)
+}
 
 // put creates or replaces an object, which gets the next version.
 func (s *store) put(o client.Object) error {
@@ -84,6 +90,7 @@ func (s *store) put(o client.Object) error {
 	if o.GetUID() == "" {
 		o.SetUID(types.UID(simulatedUID + o.GetResourceVersion()))
 	}
+	delete(s.whole, kindOf(o))
 	if err := s.table(kindOf(o)).Update(o); err != nil {
 		return err
 	}
@@ -95,6 +102,7 @@ func (s *store) remove(o client.Object) error {
 	if before == nil {
 		return nil
 	}
+	delete(s.whole, kindOf(o))
 	if err := s.table(kindOf(o)).Delete(before); err != nil {
 		return err
 	}
@@ -158,7 +166,12 @@ func (s *store) List(_ context.Context, list client.ObjectList, options ...clien
 		return err
 	}
 	into := reflect.ValueOf(items).Elem()
-	objects, err := s.listed(into.Type().Elem(), o)
+	kind := into.Type().Elem()
+	if all := s.whole[kind]; all.IsValid() && whole(o) {
+		into.Set(all)
+		return nil
+	}
+	objects, err := s.listed(kind, o)
 	if err != nil {
 		return err
 	}
@@ -169,7 +182,15 @@ func (s *store) List(_ context.Context, list client.ObjectList, options ...clien
 		}
 	}
 	into.Set(out)
+	if whole(o) {
+		s.whole[kind] = out
+	}
 	return nil
+}
+
+// whole tells whether all objects of a kind are asked for.
+func whole(o *client.ListOptions) bool {
+	return o.Namespace == "" && (o.FieldSelector == nil || o.FieldSelector.Empty())
 }
 
 func (s *store) listed(kind reflect.Type, o *client.ListOptions) ([]any, error) {
