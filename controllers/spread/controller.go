@@ -75,6 +75,14 @@ type Reconciler struct {
 	// underWay is the one move that was begun and has not ended; nil if there is none.
 	underWay *underWay
 	waits    map[types.NamespacedName]*waiting
+	// matched remembers which component each Deployment belongs to, as of a resource version: a cluster has many
+	// Deployments, and few of them change between two looks.
+	matched map[types.UID]match
+}
+
+type match struct {
+	resourceVersion string
+	component       *servingpath.Component
 }
 
 type underWay struct {
@@ -171,12 +179,19 @@ func (r *Reconciler) see(ctx context.Context) (*snapshot, error) {
 		}
 	}
 	s := &snapshot{byNode: map[string][]*corev1.Pod{}, byNamespace: map[string][]*corev1.Pod{}}
+	matched := make(map[types.UID]match, len(deployments.Items))
 	for i := range deployments.Items {
 		d := &deployments.Items[i]
-		if component := r.Catalogue.ForDeployment(d); component != nil && *component.Rebalance && !servingpath.Off(d) {
+		m, known := r.matched[d.UID]
+		if !known || m.resourceVersion != d.ResourceVersion {
+			m = match{resourceVersion: d.ResourceVersion, component: r.Catalogue.ForDeployment(d)}
+		}
+		matched[d.UID] = m
+		if m.component != nil && *m.component.Rebalance && !servingpath.Off(d) {
 			s.deployments = append(s.deployments, d)
 		}
 	}
+	r.matched = matched
 	slices.SortFunc(s.deployments, func(a, b *appsv1.Deployment) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})

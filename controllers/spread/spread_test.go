@@ -102,7 +102,7 @@ func node(name string) *corev1.Node {
 // workload is a component by its labels: CoreDNS, or trust-manager.
 func workload(name string) *appsv1.Deployment {
 	d := &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: name, Labels: map[string]string{"k8s-app": "kube-dns"}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: name, UID: types.UID(name), Labels: map[string]string{"k8s-app": "kube-dns"}},
 		Spec:       appsv1.DeploymentSpec{Replicas: ptr.To[int32](2), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"of": name}}},
 		Status:     appsv1.DeploymentStatus{Replicas: 2, UpdatedReplicas: 2, ReadyReplicas: 2, AvailableReplicas: 2},
 	}
@@ -132,6 +132,21 @@ func TestOneMoveAtATime(t *testing.T) {
 	s.replaced("dns2", 3, "b")
 	assert.Zero(t, s.after(time.Hour))
 	assert.Len(t, s.evicted, 2)
+}
+
+func TestADeploymentThatBecomesPartOfTheServingPath(t *testing.T) {
+	d := workload("dns")
+	d.Labels = nil
+	s := newScene(t, node("a"), node("b"), d, pod("dns", 1, "a"), pod("dns", 2, "a"))
+	s.after(0)
+	s.after(time.Hour)
+	require.Empty(t, s.evicted)
+	require.NoError(t, s.c.Get(t.Context(), client.ObjectKeyFromObject(d), d))
+	d.Labels = workload("dns").Labels
+	require.NoError(t, s.c.Update(t.Context(), d))
+	s.after(0)
+	s.after(time.Minute)
+	assert.Len(t, s.evicted, 1)
 }
 
 func TestARefusalBacksOff(t *testing.T) {

@@ -150,6 +150,10 @@ func measurePair(ctx context.Context, with, without *workloadcluster.Cluster, ki
 		if filled := replicas == 2; filled != side.filled {
 			return p, fmt.Errorf("%s has %d replicas: the webhook should have filled it in: %t", d.GetName(), replicas, side.filled)
 		}
+		// A cluster does not have thousands of pickers, and the controllers look at all there are.
+		if err := side.cluster.Client.Delete(ctx, d); err != nil {
+			return p, err
+		}
 	}
 	return p, nil
 }
