@@ -18,11 +18,12 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"maps"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 )
@@ -54,20 +55,32 @@ func drainScenario() scenario {
 	}
 }
 
-// taint replaces the taints of gpu-us-east by one.
-func (s *stage) taint(ctx context.Context, effect modelplane.TaintEffect) error {
-	return s.taintCluster(ctx, clusterEast, effect)
-}
-
-func (s *stage) taintCluster(ctx context.Context, cluster string, effect modelplane.TaintEffect) error {
-	_, err := s.kubectl(ctx, "patch", "inferencecluster", cluster, "--type=merge",
-		fmt.Sprintf(`--patch={"spec":{"taints":[{"key":"modelplane.ai/maintenance","effect":%q}]}}`, effect))
+// drain drains a cluster as an operator does, and has the fleet looked at meanwhile.
+func (s *stage) drain(ctx context.Context, cluster string, look func(*fleet), flags ...string) error {
+	watching, stop := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() {
+		done <- wait.PollUntilContextCancel(watching, pause, true, func(ctx context.Context) (bool, error) {
+			f, err := readFleet(ctx, s.client)
+			if err == nil {
+				look(f)
+			} else if ctx.Err() == nil {
+				return false, err
+			}
+			return false, nil
+		})
+	}()
+	_, err := s.kubectl(ctx, append([]string{"evenkeel", "drain", cluster, "--yes", "--timeout=" + patience.String()}, flags...)...)
+	stop()
+	if watched := <-done; !wait.Interrupted(watched) {
+		err = errors.Join(err, watched)
+	}
 	return err
 }
 
 func stopScheduling(ctx context.Context, s *stage, before *fleet) error {
 	s.out.step("NoSchedule on %s: nothing new lands there, what runs stays", clusterEast)
-	if err := s.taint(ctx, modelplane.TaintEffectNoSchedule); err != nil {
+	if _, err := s.kubectl(ctx, "evenkeel", "cordon", clusterEast, "--reason", "new firmware"); err != nil {
 		return err
 	}
 	if _, err := s.kubectl(ctx, "scale", "modeldeployment", chat, "-n", namespace, "--replicas=7"); err != nil {
@@ -99,13 +112,20 @@ func stopScheduling(ctx context.Context, s *stage, before *fleet) error {
 
 func moveAway(ctx context.Context, s *stage) error {
 	s.out.step("NoExecute on %s: what does not tolerate it moves, one replica of a deployment at a time", clusterEast)
-	if err := s.taint(ctx, modelplane.TaintEffectNoExecute); err != nil {
+	refused, err := s.refused(ctx, "evenkeel", "drain", clusterEast, "--yes")
+	if err != nil {
 		return err
 	}
+	s.check("the plan shows that reasoner would have nowhere to go, and the drain is refused unless that is accepted",
+		strings.Contains(refused, "--accept-shortfall") && strings.Contains(refused, namespace+"/"+reasoner), "%s", refused)
 	const wanted = 7
 	fewest := wanted
+	look := func(f *fleet) { fewest = min(fewest, f.ready(chat)) }
+	if err := s.drain(ctx, clusterEast, look, "--accept-shortfall"); err != nil {
+		return err
+	}
 	after, err := s.await(ctx, "the drain to end", func(f *fleet) bool {
-		fewest = min(fewest, f.ready(chat))
+		look(f)
 		return f.deploymentsOn(clusterEast) == embed+":2" && f.completeOne(chat)
 	})
 	if err != nil {
@@ -158,8 +178,10 @@ func undrain(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.kubectl(ctx, "patch", "inferencecluster", clusterEast, "--type=json",
-		`--patch=[{"op":"remove","path":"/spec/taints"}]`); err != nil {
+	if _, err := s.kubectl(ctx, "evenkeel", "undo", "drain", clusterEast); err != nil {
+		return err
+	}
+	if _, err := s.kubectl(ctx, "evenkeel", "uncordon", clusterEast); err != nil {
 		return err
 	}
 	after, err := s.await(ctx, "every replica to serve again", (*fleet).complete)

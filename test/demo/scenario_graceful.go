@@ -26,7 +26,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
-	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 )
 
 const (
@@ -121,7 +120,7 @@ func (s *stage) drainUnderLoad(ctx context.Context) (calls, error) {
 	}
 	s.out.printf("   %s\n", outcome)
 	s.check("the clients asked throughout", outcome.total() >= enoughCalls, "%s", outcome)
-	_, err = s.kubectl(ctx, "patch", "inferencecluster", cluster, "--type=json", `--patch=[{"op":"remove","path":"/spec/taints"}]`)
+	_, err = s.kubectl(ctx, "evenkeel", "undo", "drain", cluster)
 	return outcome, err
 }
 
@@ -131,7 +130,7 @@ func (s *stage) drainAndAwait(ctx context.Context, cluster string, c *caller) er
 	if err := s.awaitAnswers(ctx, c); err != nil {
 		return err
 	}
-	if err := s.taintCluster(ctx, cluster, modelplane.TaintEffectNoExecute); err != nil {
+	if _, err := s.kubectl(ctx, "evenkeel", "drain", cluster, "--yes", "--timeout="+patience.String()); err != nil {
 		return err
 	}
 	after, err := s.await(ctx, "the drain to end", func(f *fleet) bool {

@@ -19,14 +19,16 @@ package taints
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
@@ -34,8 +36,13 @@ import (
 	"github.com/evenkeel-io/evenkeel/internal/cli"
 )
 
-// attempts is how often a write is tried anew on what the cluster has become meanwhile.
-const attempts = 5
+const (
+	// attempts is how often a write is tried on what the cluster has become meanwhile.
+	attempts = 15
+	// minPause is the least time before it is tried anew, and pauseSpread how many times as much is added at most.
+	minPause    = 20 * time.Millisecond
+	pauseSpread = 9.0
+)
 
 // Writer writes the taints of clusters.
 type Writer struct {
@@ -55,18 +62,20 @@ type Writer struct {
 // the one that was read: one that was deleted and made anew is a conflict. The error is a conflict
 // (apierrors.IsConflict) where somebody else was always faster.
 func (w Writer) Add(ctx context.Context, cluster *modelplane.InferenceCluster, taint modelplane.Taint, reason string) (*modelplane.InferenceCluster, error) {
-	after, err := w.apply(ctx, cluster, taint, reason, true)
-	if err == nil && len(lost(cluster.Spec.Taints, after.Spec.Taints)) == 0 {
-		if w.DryRun {
-			return after, nil
+	for try := 1; ; try++ {
+		after, err := w.apply(ctx, cluster, taint, reason, true)
+		if err == nil && len(lost(cluster.Spec.Taints, after.Spec.Taints)) > 0 || apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict) {
+			break
 		}
-		after, err = w.apply(ctx, cluster, taint, reason, false)
-		if err == nil {
-			return after, nil
+		if err == nil && !w.DryRun {
+			after, err = w.apply(ctx, cluster, taint, reason, false)
 		}
-	}
-	if err != nil && !apierrors.IsConflict(err) {
-		return nil, err
+		if !apierrors.IsConflict(err) || try == attempts {
+			return after, err
+		}
+		if cluster, err = w.again(ctx, cluster); err != nil {
+			return nil, err
+		}
 	}
 	return w.edit(ctx, cluster, func(list []modelplane.Taint) edited {
 		e := edited{taints: with(list, taint)}
@@ -89,10 +98,11 @@ func (w Writer) Remove(ctx context.Context, cluster *modelplane.InferenceCluster
 	})
 }
 
-// apply applies the taint beside what the same manager has applied before. A taint of the same key
-// and effect keeps its value.
+// apply applies the taint beside what the same manager has applied before, on the condition that the
+// cluster is as it was read: others may use the same manager's name. A taint of the same key and
+// effect keeps its value.
 func (w Writer) apply(ctx context.Context, cluster *modelplane.InferenceCluster, taint modelplane.Taint, reason string, dryRun bool) (*modelplane.InferenceCluster, error) {
-	metadata := map[string]any{"name": cluster.Name, "uid": string(cluster.UID)}
+	metadata := map[string]any{"name": cluster.Name, "uid": string(cluster.UID), "resourceVersion": cluster.ResourceVersion}
 	if reason = orKept(reason, cluster); reason != "" {
 		metadata["annotations"] = map[string]any{evenkeel.AnnotationDrainReason: reason}
 	}
@@ -144,16 +154,31 @@ func (w Writer) edit(ctx context.Context, cluster *modelplane.InferenceCluster, 
 		if !apierrors.IsConflict(err) || try == attempts {
 			return after, err
 		}
-		latest, err := cli.Get[modelplane.InferenceCluster](ctx, w.Clusters, cluster.Name)
-		if err != nil {
+		if cluster, err = w.again(ctx, cluster); err != nil {
 			return nil, err
 		}
-		if latest.UID != cluster.UID {
-			return nil, apierrors.NewConflict(modelplane.Resource("inferenceclusters"), cluster.Name,
-				fmt.Errorf("it was deleted and made anew meanwhile"))
-		}
-		cluster = latest
 	}
+}
+
+// again reads a cluster anew after a conflict, a little later so that writers get out of step. One that
+// was deleted and made anew is a conflict.
+func (w Writer) again(ctx context.Context, cluster *modelplane.InferenceCluster) (*modelplane.InferenceCluster, error) {
+	timer := time.NewTimer(wait.Jitter(minPause, pauseSpread))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-timer.C:
+	}
+	latest, err := cli.Get[modelplane.InferenceCluster](ctx, w.Clusters, cluster.Name)
+	if err != nil {
+		return nil, err
+	}
+	if latest.UID != cluster.UID {
+		return nil, apierrors.NewConflict(modelplane.Resource("inferenceclusters"), cluster.Name,
+			errors.New("it was deleted and made anew meanwhile"))
+	}
+	return latest, nil
 }
 
 func (w Writer) patch(ctx context.Context, cluster *modelplane.InferenceCluster, e edited) (*modelplane.InferenceCluster, error) {
