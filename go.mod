@@ -26,6 +26,7 @@ require (
 	gomodules.xyz/jsonpatch/v2 v2.4.0
 	gopkg.in/inf.v0 v0.9.1
 	k8s.io/api v0.35.8
+	k8s.io/apiextensions-apiserver v0.35.4
 	k8s.io/apimachinery v0.35.8
 	k8s.io/apiserver v0.35.8
 	k8s.io/cli-runtime v0.35.8
@@ -181,7 +182,6 @@ require (
 	gopkg.in/go-jose/go-jose.v2 v2.6.3 // indirect
 	gopkg.in/natefinch/lumberjack.v2 v2.2.1 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
-	k8s.io/apiextensions-apiserver v0.35.4 // indirect
 	k8s.io/cloud-provider v0.35.8 // indirect
 	k8s.io/cluster-bootstrap v0.0.0 // indirect
 	k8s.io/controller-manager v0.35.8 // indirect
