@@ -100,15 +100,6 @@ func (s *Snapshot) tolerations(key types.NamespacedName) ([]modelplane.Toleratio
 	return d.Spec.Template.Spec.Tolerations, true
 }
 
-// placement gives the one of a name.
-func (s *Snapshot) placement(namespace, name string) *evenkeel.ReplicaPlacement {
-	i := slices.IndexFunc(s.Placements, func(p *evenkeel.ReplicaPlacement) bool { return p.Namespace == namespace && p.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return s.Placements[i]
-}
-
 // successor gives the placement that has taken over from another, in the end: a replacement that
 // failed has one of its own.
 func (s *Snapshot) successor(namespace, name string) *evenkeel.ReplicaPlacement {
