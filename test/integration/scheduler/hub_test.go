@@ -54,6 +54,7 @@ import (
 const (
 	root     = "../../.."
 	patience = 90 * time.Second
+	interval = 20 * time.Millisecond
 	// namespace that the tests place in.
 	namespace = "default"
 )
@@ -159,6 +160,22 @@ func (p *process) kill() {
 	<-p.done
 }
 
+// waitClusterSeen waits until the scheduler knows a new cluster, and its status if it has one. It needs --v=4.
+func (p *process) waitClusterSeen(name string, hasStatus bool) {
+	p.t.Helper()
+	event := "Add"
+	if hasStatus {
+		event = "Update"
+	}
+	p.waitSaid(fmt.Sprintf("%q node=%q", event+" event for node", name), 1)
+}
+
+// waitSaid waits until the log has a text so many times.
+func (p *process) waitSaid(text string, times int) {
+	p.t.Helper()
+	require.Eventually(p.t, func() bool { return strings.Count(p.output.String(), text) >= times }, patience, interval, "the scheduler's log never said %s", text)
+}
+
 // attempts is how often the scheduler has tried to place a placement. It needs --v=3.
 func (p *process) attempts(name string) int {
 	return strings.Count(p.output.String(), fmt.Sprintf(`"Attempting to schedule pod" pod="%s/%s"`, namespace, name))
@@ -187,7 +204,7 @@ func lastLines(text string, n int) string {
 // eventually polls until check returns no error.
 func (h *hub) eventually(check func() error) {
 	h.t.Helper()
-	h.eventuallyEach(20*time.Millisecond, check)
+	h.eventuallyEach(interval, check)
 }
 
 // eventuallyEach is for checks that would keep the API server busy.

@@ -50,7 +50,7 @@ func TestBadInput(t *testing.T) {
 		cluster("malformed", bad, negative, modelplane.GPUPool{Name: "no-devices", Nodes: 4}),
 		of(cluster("good", pool("h100", 5)), "good"),
 	)
-	h.startScheduler()
+	sched := h.startScheduler("--v=4")
 
 	t.Run("a name that no label can hold", func(t *testing.T) {
 		p := placement("long", 0)
@@ -121,6 +121,7 @@ func TestBadInput(t *testing.T) {
 		c.Finalizers = []string{"example.com/hold"}
 		h.create(c)
 		require.NoError(t, h.Delete(t.Context(), c))
+		sched.waitSaid(`"Update event for node" node="leaving"`, 2) // its status, and that it is being deleted
 		p := on(placement("late", 0), "leaving")
 		p.Spec.Tolerations = []modelplane.Toleration{{Operator: modelplane.TolerationOpExists}}
 		h.create(p)

@@ -45,7 +45,8 @@ const (
 // Each case leaves a placement pending, changes one thing, and expects the very next try to place it.
 func TestAChangeWakesAPendingPlacement(t *testing.T) {
 	h := newHub(t, controlplane.Options{})
-	sched := h.startScheduler()
+	sched := h.startScheduler("--v=4")
+	sched.waitSaid("Handlers synced", 1)
 
 	cluster1 := func(test string, change func(*modelplane.InferenceCluster)) *modelplane.InferenceCluster {
 		c := of(cluster(test, pool("h100", 1)), test)
@@ -266,7 +267,11 @@ func TestAChangeWakesAPendingPlacement(t *testing.T) {
 			if tc.placement == nil {
 				tc.placement = usual
 			}
-			h.create(cluster1(test, tc.cluster))
+			c := cluster1(test, tc.cluster)
+			hasStatus := len(c.Status.GPUPools) > 0
+			h.create(c)
+			// A placement that is tried before the status is known fails for another reason, which is then not told anew.
+			sched.waitClusterSeen(test, hasStatus)
 			t.Cleanup(func() { // the next case's messages count its own clusters only
 				require.NoError(t, h.DeleteAllOf(context.Background(), &modelplane.InferenceCluster{}))
 			})
