@@ -22,7 +22,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
 	v1helper "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
@@ -147,10 +146,4 @@ func findNode(nodes []*corev1.Node, name string) *corev1.Node {
 		return nil
 	}
 	return nodes[i]
-}
-
-// OwnedBy tells whether an object's controller is of this kind and name.
-func OwnedBy(o metav1.Object, kind, name string) bool {
-	owner := metav1.GetControllerOf(o)
-	return owner != nil && owner.Kind == kind && owner.Name == name
 }

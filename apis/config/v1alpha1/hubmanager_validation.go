@@ -36,30 +36,12 @@ const maxConcurrentReconciles = 1000
 // DecodeHubManagerConfiguration reads the manager's file; no bytes give the defaults. The result is defaulted and valid;
 // an error names the field.
 func DecodeHubManagerConfiguration(data []byte) (*HubManagerConfiguration, error) {
-	c := &HubManagerConfiguration{}
-	if len(data) > 0 {
-		if err := Decode(data, c); err != nil {
-			return nil, fmt.Errorf("decode HubManagerConfiguration: %w", err)
-		}
-	}
-	SetDefaultsHubManagerConfiguration(c)
-	if err := ValidateHubManagerConfiguration(c).ToAggregate(); err != nil {
-		return nil, fmt.Errorf("invalid HubManagerConfiguration: %w", err)
-	}
-	return c, nil
+	return decodeFile(data, &HubManagerConfiguration{}, "HubManagerConfiguration", SetDefaultsHubManagerConfiguration, ValidateHubManagerConfiguration)
 }
 
 // ValidateHubManagerConfiguration tells which fields of a defaulted configuration have values that they cannot have.
 func ValidateHubManagerConfiguration(c *HubManagerConfiguration) field.ErrorList {
-	var errs field.ErrorList
-	connection := field.NewPath("clientConnection")
-	if *c.ClientConnection.QPS == 0 {
-		errs = append(errs, field.Invalid(connection.Child("qps"), *c.ClientConnection.QPS, "must not be 0; a negative number means no limit"))
-	}
-	errs = append(errs, atLeast(connection.Child("burst"), *c.ClientConnection.Burst, 1)...)
-	errs = append(errs, validateAddress(field.NewPath("healthBindAddress"), c.HealthBindAddress)...)
-	errs = append(errs, validateAddress(field.NewPath("metricsBindAddress"), c.MetricsBindAddress)...)
-	errs = append(errs, validateLeaderElection(field.NewPath("leaderElection"), &c.LeaderElection)...)
+	errs := validateManager(&c.ClientConnection, &c.LeaderElection, c.HealthBindAddress, c.MetricsBindAddress)
 	errs = append(errs, validateInferenceClusterController(field.NewPath("inferenceClusters"), &c.InferenceClusters)...)
 	errs = append(errs, validateHubWebhooks(field.NewPath("webhooks"), &c.Webhooks)...)
 	errs = append(errs, validateTrafficMapController(field.NewPath("trafficMap"), &c.TrafficMap)...)

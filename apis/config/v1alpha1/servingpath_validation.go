@@ -17,7 +17,6 @@ limitations under the License.
 package v1alpha1
 
 import (
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,30 +28,12 @@ import (
 // DecodeServingPathConfiguration reads workload-manager's file; no bytes give the defaults. The result is defaulted and
 // valid but for its expressions, which those who evaluate them compile; an error names the field.
 func DecodeServingPathConfiguration(data []byte) (*ServingPathConfiguration, error) {
-	c := &ServingPathConfiguration{}
-	if len(data) > 0 {
-		if err := Decode(data, c); err != nil {
-			return nil, fmt.Errorf("decode ServingPathConfiguration: %w", err)
-		}
-	}
-	SetDefaultsServingPathConfiguration(c)
-	if err := ValidateServingPathConfiguration(c).ToAggregate(); err != nil {
-		return nil, fmt.Errorf("invalid ServingPathConfiguration: %w", err)
-	}
-	return c, nil
+	return decodeFile(data, &ServingPathConfiguration{}, "ServingPathConfiguration", SetDefaultsServingPathConfiguration, ValidateServingPathConfiguration)
 }
 
 // ValidateServingPathConfiguration tells which fields of a defaulted configuration have values that they cannot have.
 func ValidateServingPathConfiguration(c *ServingPathConfiguration) field.ErrorList {
-	var errs field.ErrorList
-	connection := field.NewPath("clientConnection")
-	if *c.ClientConnection.QPS == 0 {
-		errs = append(errs, field.Invalid(connection.Child("qps"), *c.ClientConnection.QPS, "must not be 0; a negative number means no limit"))
-	}
-	errs = append(errs, atLeast(connection.Child("burst"), *c.ClientConnection.Burst, 1)...)
-	errs = append(errs, validateAddress(field.NewPath("healthBindAddress"), c.HealthBindAddress)...)
-	errs = append(errs, validateAddress(field.NewPath("metricsBindAddress"), c.MetricsBindAddress)...)
-	errs = append(errs, validateLeaderElection(field.NewPath("leaderElection"), &c.LeaderElection)...)
+	errs := validateManager(&c.ClientConnection, &c.LeaderElection, c.HealthBindAddress, c.MetricsBindAddress)
 	errs = append(errs, validateWebhookServer(field.NewPath("webhooks"), &c.Webhooks)...)
 	errs = append(errs, validateFallbackMode(field.NewPath("fallback", "mode"), c.Fallback.Mode)...)
 	errs = append(errs, notNegative(field.NewPath("touch", "interval"), c.Touch.Interval)...)

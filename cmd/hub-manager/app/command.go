@@ -17,106 +17,25 @@ limitations under the License.
 package app
 
 import (
-	"context"
-	"fmt"
-	"os"
-
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	cliflag "k8s.io/component-base/cli/flag"
-	logsapi "k8s.io/component-base/logs/api/v1"
-	_ "k8s.io/component-base/logs/json/register" // --logging-format=json
-	"k8s.io/component-base/term"
-	"k8s.io/component-base/version"
-	"k8s.io/component-base/version/verflag"
-	"k8s.io/klog/v2"
-	ctrl "sigs.k8s.io/controller-runtime"
 
 	configapi "github.com/evenkeel-io/evenkeel/apis/config/v1alpha1"
+	"github.com/evenkeel-io/evenkeel/internal/managercommand"
 )
-
-// options are the flags.
-type options struct {
-	config     string
-	kubeconfig string
-	logs       *logsapi.LoggingConfiguration
-}
 
 // NewCommand makes the command.
 func NewCommand() *cobra.Command {
-	o := &options{logs: logsapi.NewLoggingConfiguration()}
-	cmd := &cobra.Command{
-		Use:   "hub-manager",
+	return managercommand.New(managercommand.Program[configapi.HubManagerConfiguration]{
+		Name:  "hub-manager",
 		Short: "Keep the replicas of ModelDeployments on a fleet of InferenceClusters",
 		Long: `hub-manager runs Evenkeel's controllers on a hub: it asks for a place for each wanted replica, makes
 the replica once the hub scheduler has found one, and moves replicas away from clusters that are drained.`,
-		Args:         cobra.NoArgs,
-		SilenceUsage: true,
-		RunE: func(*cobra.Command, []string) error {
-			verflag.PrintAndExitIfRequested()
-			return o.run(ctrl.SetupSignalHandler())
+		Reaches:    "hub",
+		ConfigKind: "HubManagerConfiguration",
+		Decode:     configapi.DecodeHubManagerConfiguration,
+		Connection: func(config *configapi.HubManagerConfiguration) *configapi.ClientConnection {
+			return &config.ClientConnection
 		},
-	}
-	o.addFlags(cmd)
-	return cmd
-}
-
-func (o *options) addFlags(cmd *cobra.Command) {
-	sets := cliflag.NamedFlagSets{}
-	general := sets.FlagSet("general")
-	general.StringVar(&o.config, "config", "", "File with a HubManagerConfiguration of "+configapi.GroupVersion.String()+". Without one the defaults hold.")
-	general.StringVar(&o.kubeconfig, "kubeconfig", "", "File that says how to reach the hub. Without one the pod's service account is used, or the file that KUBECONFIG names.")
-	logsapi.AddFlags(o.logs, sets.FlagSet("logs"))
-	verflag.AddFlags(sets.FlagSet("global"))
-	for _, set := range sets.FlagSets {
-		cmd.Flags().AddFlagSet(set)
-	}
-	columns, _, _ := term.TerminalSize(cmd.OutOrStdout())
-	cliflag.SetUsageAndHelpFunc(cmd, sets, columns)
-}
-
-func (o *options) run(ctx context.Context) error {
-	if err := logsapi.ValidateAndApply(o.logs, nil); err != nil {
-		return err
-	}
-	ctrl.SetLogger(klog.NewKlogr())
-	config, err := o.load()
-	if err != nil {
-		return err
-	}
-	connection, err := o.connect(config)
-	if err != nil {
-		return err
-	}
-	klog.FromContext(ctx).Info("Starting hub-manager", "version", version.Get().String())
-	return run(ctx, connection, config)
-}
-
-func (o *options) load() (*configapi.HubManagerConfiguration, error) {
-	if o.config == "" {
-		return configapi.DecodeHubManagerConfiguration(nil)
-	}
-	data, err := os.ReadFile(o.config)
-	if err != nil {
-		return nil, fmt.Errorf("read the configuration: %w", err)
-	}
-	config, err := configapi.DecodeHubManagerConfiguration(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", o.config, err)
-	}
-	return config, nil
-}
-
-func (o *options) connect(config *configapi.HubManagerConfiguration) (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = o.kubeconfig
-	connection, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("find the hub: %w", err)
-	}
-	connection.UserAgent = rest.DefaultKubernetesUserAgent()
-	connection.QPS = *config.ClientConnection.QPS
-	connection.Burst = int(*config.ClientConnection.Burst)
-	return connection, nil
+		Run: run,
+	})
 }

@@ -19,7 +19,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -29,7 +28,6 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	gateway "sigs.k8s.io/gateway-api/apis/v1"
 
 	configapi "github.com/evenkeel-io/evenkeel/apis/config/v1alpha1"
@@ -38,10 +36,8 @@ import (
 	ome "github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
 	"github.com/evenkeel-io/evenkeel/controllers/inferencecluster"
 	"github.com/evenkeel-io/evenkeel/controllers/modeldeployment"
+	"github.com/evenkeel-io/evenkeel/internal/managercommand"
 )
-
-// shutdownTimeout bounds how long running reconciles may take to finish before the lease is released.
-const shutdownTimeout = 15 * time.Second
 
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
@@ -54,21 +50,7 @@ func newScheme() *runtime.Scheme {
 }
 
 func run(ctx context.Context, connection *rest.Config, config *configapi.HubManagerConfiguration) error {
-	timeout := shutdownTimeout
-	election := &config.LeaderElection
-	options := ctrl.Options{
-		Scheme:                        newScheme(),
-		HealthProbeBindAddress:        config.HealthBindAddress,
-		Metrics:                       metricsserver.Options{BindAddress: config.MetricsBindAddress},
-		LeaderElection:                *election.LeaderElect,
-		LeaderElectionID:              election.ResourceName,
-		LeaderElectionNamespace:       election.ResourceNamespace,
-		LeaderElectionReleaseOnCancel: true,
-		LeaseDuration:                 &election.LeaseDuration.Duration,
-		RenewDeadline:                 &election.RenewDeadline.Duration,
-		RetryPeriod:                   &election.RetryPeriod.Duration,
-		GracefulShutdownTimeout:       &timeout,
-	}
+	options := managercommand.ManagerOptions(newScheme(), &config.LeaderElection, config.HealthBindAddress, config.MetricsBindAddress)
 	webhooks, err := prepareWebhooks(&config.Webhooks, &options)
 	if err != nil {
 		return err

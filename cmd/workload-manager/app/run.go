@@ -19,7 +19,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -34,20 +33,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	configapi "github.com/evenkeel-io/evenkeel/apis/config/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/controllers/disruptionbudget"
 	"github.com/evenkeel-io/evenkeel/controllers/spread"
 	"github.com/evenkeel-io/evenkeel/controllers/touch"
+	"github.com/evenkeel-io/evenkeel/internal/managercommand"
 	"github.com/evenkeel-io/evenkeel/internal/servingpath"
 	"github.com/evenkeel-io/evenkeel/webhooks/serving"
 	servingpathwebhook "github.com/evenkeel-io/evenkeel/webhooks/servingpath"
 )
-
-// shutdownTimeout bounds how long running calls may take to finish before the lease is released.
-const shutdownTimeout = 15 * time.Second
 
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
@@ -90,26 +86,13 @@ func run(ctx context.Context, connection *rest.Config, config *configapi.Serving
 }
 
 func managerOptions(config *configapi.ServingPathConfiguration) ctrl.Options {
-	timeout := shutdownTimeout
-	election := &config.LeaderElection
-	return ctrl.Options{
-		Scheme:                        newScheme(),
-		HealthProbeBindAddress:        config.HealthBindAddress,
-		Metrics:                       metricsserver.Options{BindAddress: config.MetricsBindAddress},
-		LeaderElection:                *election.LeaderElect,
-		LeaderElectionID:              election.ResourceName,
-		LeaderElectionNamespace:       election.ResourceNamespace,
-		LeaderElectionReleaseOnCancel: true,
-		LeaseDuration:                 &election.LeaseDuration.Duration,
-		RenewDeadline:                 &election.RenewDeadline.Duration,
-		RetryPeriod:                   &election.RetryPeriod.Duration,
-		GracefulShutdownTimeout:       &timeout,
-		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true}},
-		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
-			// A cluster has many pods, and nobody here asks who has set which of their fields.
-			&corev1.Pod{}: {Transform: cache.TransformStripManagedFields()},
-		}},
-	}
+	options := managercommand.ManagerOptions(newScheme(), &config.LeaderElection, config.HealthBindAddress, config.MetricsBindAddress)
+	options.Client = client.Options{Cache: &client.CacheOptions{Unstructured: true}}
+	options.Cache = cache.Options{ByObject: map[client.Object]cache.ByObject{
+		// A cluster has many pods, and nobody here asks who has set which of their fields.
+		&corev1.Pod{}: {Transform: cache.TransformStripManagedFields()},
+	}}
+	return options
 }
 
 func setup(mgr ctrl.Manager, server *serving.Server, catalogue *servingpath.Catalogue, config *configapi.ServingPathConfiguration) error {

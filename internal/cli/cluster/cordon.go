@@ -88,33 +88,12 @@ that is what undo drain does.`,
 }
 
 func (c *change) uncordon(ctx context.Context, name string) error {
-	if err := c.validateTaint(); err != nil {
+	lifted, err := c.lift(ctx, name, modelplane.TaintEffectNoSchedule, func(modelplane.Taint) string { return "already uncordoned" })
+	if err != nil || lifted == nil {
 		return err
 	}
-	client, err := c.Client()
-	if err != nil {
+	if err := c.say(lifted.before, "uncordoned"); err != nil {
 		return err
 	}
-	cluster, err := read(ctx, c.Factory, client, name)
-	if err != nil {
-		return err
-	}
-	taint := c.taint(modelplane.TaintEffectNoSchedule)
-	if _, has := taints.Find(cluster, taint.Key, taint.Effect); !has {
-		if err := c.say(cluster, "already uncordoned"); err != nil {
-			return err
-		}
-		return c.tellOtherTaints(cluster)
-	}
-	if err := c.warnOfOwners(cluster, others(taints.Owners(cluster, taint), c.manager)); err != nil {
-		return err
-	}
-	after, err := c.remove(ctx, client, cluster, taint)
-	if err != nil {
-		return err
-	}
-	if err := c.say(cluster, "uncordoned"); err != nil {
-		return err
-	}
-	return c.tellOtherTaints(after)
+	return c.tellOtherTaints(lifted.after)
 }

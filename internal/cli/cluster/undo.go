@@ -63,39 +63,20 @@ that wait for a home may land on the cluster again, unless it is cordoned.`,
 }
 
 func (c *change) undoDrain(ctx context.Context, name string) error {
-	if err := c.validateTaint(); err != nil {
+	lifted, err := c.lift(ctx, name, modelplane.TaintEffectNoExecute, func(taint modelplane.Taint) string {
+		return "is not being drained by " + placement.TaintString(taint)
+	})
+	if err != nil || lifted == nil {
 		return err
 	}
-	client, err := c.Client()
-	if err != nil {
+	if err := c.say(lifted.before, "drain called off"); err != nil {
 		return err
 	}
-	cluster, err := read(ctx, c.Factory, client, name)
-	if err != nil {
+	since, _ := taints.Since(lifted.before, lifted.taint)
+	if err := c.tellMoved(ctx, lifted.client, name, since); err != nil {
 		return err
 	}
-	taint := c.taint(modelplane.TaintEffectNoExecute)
-	if _, has := taints.Find(cluster, taint.Key, taint.Effect); !has {
-		if err := c.say(cluster, "is not being drained by "+placement.TaintString(taint)); err != nil {
-			return err
-		}
-		return c.tellOtherTaints(cluster)
-	}
-	if err := c.warnOfOwners(cluster, others(taints.Owners(cluster, taint), c.manager)); err != nil {
-		return err
-	}
-	after, err := c.remove(ctx, client, cluster, taint)
-	if err != nil {
-		return err
-	}
-	if err := c.say(cluster, "drain called off"); err != nil {
-		return err
-	}
-	since, _ := taints.Since(cluster, taint)
-	if err := c.tellMoved(ctx, client, name, since); err != nil {
-		return err
-	}
-	return c.tellOtherTaints(after)
+	return c.tellOtherTaints(lifted.after)
 }
 
 // tellMoved tells what has left the cluster because of a taint since a time, and what is still on it.

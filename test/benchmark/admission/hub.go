@@ -20,7 +20,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -121,7 +120,7 @@ func (h *hub) bareKind() (string, error) {
 
 // installGuard applies the shipped configuration, runs hub-manager and waits until it judges drains.
 func (h *hub) installGuard(ctx context.Context) error {
-	port, err := freePort()
+	port, err := harness.FreePort()
 	if err != nil {
 		return err
 	}
@@ -178,13 +177,4 @@ func (h *hub) awaitGuard(ctx context.Context) error {
 		return fmt.Errorf("wait for the guard: %w; the last lines of its log:\n%s", err, h.manager.LogTail())
 	}
 	return nil
-}
-
-func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().(*net.TCPAddr).Port, nil
 }

@@ -19,7 +19,6 @@ package placement
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -47,7 +46,7 @@ func startScheduler(a *attempt) (*scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
-	port, err := freePort()
+	port, err := harness.FreePort()
 	if err != nil {
 		return nil, err
 	}
@@ -104,17 +103,6 @@ func schedulerEndpoint(cp *controlplane.ControlPlane, port int) (endpoint, error
 		return endpoint{}, fmt.Errorf("create a client of the scheduler's port: %w", err)
 	}
 	return endpoint{client: client, url: "https://127.0.0.1:" + strconv.Itoa(port)}, nil
-}
-
-// freePort returns a loopback port that nobody listens on. Somebody may take it
-// before the scheduler does; that run then fails and says so.
-func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().(*net.TCPAddr).Port, nil
 }
 
 // waitReady returns when the scheduler has all objects in its caches.
