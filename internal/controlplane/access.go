@@ -21,9 +21,13 @@ import (
 	"fmt"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
@@ -73,14 +77,42 @@ func (cp *ControlPlane) AddUser(name string, groups ...string) (*rest.Config, er
 	}, nil
 }
 
-// WriteKubeconfig writes a configuration that AddUser or Config returned to a
-// kubeconfig file, which only the current user can read. A kubeconfig cannot carry
+// tokenSeconds is how long a service account's token lasts: longer than any test.
+const tokenSeconds = 24 * 60 * 60
+
+// ServiceAccount returns a client configuration with a token of a service account,
+// which must exist: what a pod of it would authenticate by. Each call returns
+// another token.
+func (cp *ControlPlane) ServiceAccount(ctx context.Context, namespace, name string) (*rest.Config, error) {
+	client, err := kubernetes.NewForConfig(cp.Config())
+	if err != nil {
+		return nil, fmt.Errorf("create a client of the control plane: %w", err)
+	}
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To[int64](tokenSeconds)}}
+	token, err := client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, request, metav1.CreateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("request a token of service account %s/%s: %w", namespace, name, err)
+	}
+	return &rest.Config{
+		Host:            cp.localURL(APIServer, ""),
+		TLSClientConfig: rest.TLSClientConfig{CAData: cp.authority.certificatePEM},
+		BearerToken:     token.Status.Token,
+		QPS:             noClientLimit,
+	}, nil
+}
+
+// WriteKubeconfig writes a configuration that AddUser, ServiceAccount or Config returned
+// to a kubeconfig file, which only the current user can read. A kubeconfig cannot carry
 // the rate limit.
 func WriteKubeconfig(path string, config *rest.Config) error {
 	const name = "evenkeel"
 	kubeconfig := clientcmdapi.NewConfig()
 	kubeconfig.Clusters[name] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
-	kubeconfig.AuthInfos[name] = &clientcmdapi.AuthInfo{ClientCertificateData: config.CertData, ClientKeyData: config.KeyData}
+	kubeconfig.AuthInfos[name] = &clientcmdapi.AuthInfo{
+		ClientCertificateData: config.CertData,
+		ClientKeyData:         config.KeyData,
+		Token:                 config.BearerToken,
+	}
 	kubeconfig.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name, Namespace: "default"}
 	kubeconfig.CurrentContext = name
 	if err := clientcmd.WriteToFile(*kubeconfig, path); err != nil {

@@ -26,12 +26,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/evenkeel-io/evenkeel/internal/controlplane"
 )
@@ -40,6 +42,7 @@ func TestFeatures(t *testing.T) {
 	ownTempDir(t)
 	cp := start(t, controlplane.Options{AuditPolicy: controlplane.WritesAuditPolicy()})
 	t.Run("users have only the rights they were granted", func(t *testing.T) { testUser(t, cp) })
+	t.Run("service accounts authenticate by a token", func(t *testing.T) { testServiceAccount(t, cp) })
 	t.Run("CRDs", func(t *testing.T) { testCRDs(t, cp) })
 	t.Run("audit", func(t *testing.T) { testAudit(t, cp) })
 	t.Run("controllers", func(t *testing.T) { testControllers(t, cp) })
@@ -67,6 +70,25 @@ func testUser(t *testing.T, cp *controlplane.ControlPlane) {
 	}, patience, interval, "the role did not take effect")
 	_, err = jane.CoreV1().ConfigMaps("default").Create(t.Context(), configMap("janes"), metav1.CreateOptions{})
 	assert.True(t, apierrors.IsForbidden(err), "got %v", err)
+}
+
+func testServiceAccount(t *testing.T, cp *controlplane.ControlPlane) {
+	_, err := cp.ServiceAccount(t.Context(), "default", "robot")
+	require.ErrorContains(t, err, "request a token of service account default/robot")
+
+	admin := client(t, cp.Config())
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot"}}
+	_, err = admin.CoreV1().ServiceAccounts("default").Create(t.Context(), account, metav1.CreateOptions{})
+	require.NoError(t, err)
+	config, err := cp.ServiceAccount(t.Context(), "default", "robot")
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	require.NoError(t, controlplane.WriteKubeconfig(path, config))
+	read, err := clientcmd.BuildConfigFromFlags("", path)
+	require.NoError(t, err)
+	answer, err := client(t, read).AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, "system:serviceaccount:default:robot", answer.Status.UserInfo.Username)
 }
 
 func testCRDs(t *testing.T, cp *controlplane.ControlPlane) {

@@ -85,6 +85,18 @@ func TestProcessAppendsToItsLog(t *testing.T) {
 	assert.EqualError(t, p.exitError(), "exit status 0")
 }
 
+func TestGarbageCollection(t *testing.T) {
+	for set, want := range map[string]string{"": gcPercent, "50": "50"} {
+		t.Setenv("GOGC", set)
+		p := shell(t, "echo GOGC=$GOGC; exec sleep 3600")
+		require.NoError(t, p.start())
+		require.Eventually(t, func() bool {
+			log, err := os.ReadFile(p.logPath)
+			return err == nil && strings.Contains(string(log), "GOGC="+want+"\n")
+		}, 10*time.Second, time.Millisecond)
+	}
+}
+
 func TestProcessThatCannotStart(t *testing.T) {
 	p := shell(t, "")
 	p.binary = filepath.Join(t.TempDir(), "none")

@@ -33,6 +33,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/events"
+	testingclock "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
@@ -204,12 +205,10 @@ func TestClusterWords(t *testing.T) {
 
 func TestRecorder(t *testing.T) {
 	inner := &eventSink{}
-	recorder := NewRecorder(inner)
+	recorder := &eventRecorder{recorder: inner, assigned: newAssignedEvents(inner, testingclock.NewFakeClock(time.Now()))}
 	pod := PodFor(assigned(pendingPlacement("chat-0-1"), "east"))
-	owned := assigned(pendingPlacement("chat-0-1"), "east")
-	owned.OwnerReferences = []metav1.OwnerReference{{APIVersion: "modelplane.ai/v1alpha1", Kind: "ModelDeployment", Name: "chat", UID: "uid-chat", Controller: ptr.To(true)}}
+	owned := ownedPlacement("chat")
 
-	recorder.Eventf(PodFor(owned), nil, corev1.EventTypeNormal, "Scheduled", "Binding", "Successfully assigned %v to %v", "a/b", "east")
 	recorder.Eventf(PodFor(owned), nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "no")
 	recorder.Eventf(pod, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "0/1 nodes are available: 100%s")
 	recorder.Eventf(pod, NodeFor(servingCluster("east")), corev1.EventTypeNormal, "Scheduled", "Binding", "Successfully assigned %v to %v", "a/b", "east")
@@ -218,14 +217,47 @@ func TestRecorder(t *testing.T) {
 
 	placement := &corev1.ObjectReference{APIVersion: "evenkeel.io/v1alpha1", Kind: "ReplicaPlacement", Namespace: "team-a", Name: "chat-0-1", UID: "uid-chat-0-1", ResourceVersion: "11"}
 	cluster := &corev1.ObjectReference{APIVersion: "modelplane.ai/v1alpha1", Kind: "InferenceCluster", Name: "east", UID: "uid-cluster", ResourceVersion: "7"}
-	deployment := &corev1.ObjectReference{APIVersion: "modelplane.ai/v1alpha1", Kind: "ModelDeployment", Namespace: "team-a", Name: "chat", UID: "uid-chat"}
 	assert.Equal(t, [][]any{
-		{deployment, nil, corev1.EventTypeNormal, "Scheduled", "Binding", "Assigned a replica to an InferenceCluster; its ReplicaPlacement says to which"},
 		{placement, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "%s", "no"},
 		{placement, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "%s", "0/1 clusters are available: 100%s"},
 		{placement, cluster, corev1.EventTypeNormal, "Scheduled", "Binding", "%s", "Successfully assigned a/b to east"},
 		{service, service, corev1.EventTypeNormal, "Other", "Doing", "%s", "text"},
 	}, inner.events)
+}
+
+// Replicas that are assigned together are one event on their deployment; those that come later are another, alike, so
+// that they become one series.
+func TestRecorderGathersAssignments(t *testing.T) {
+	inner, now := &eventSink{}, testingclock.NewFakeClock(time.Now())
+	recorder := &eventRecorder{recorder: inner, assigned: newAssignedEvents(inner, now)}
+	assign := func(deployments ...string) {
+		for _, deployment := range deployments {
+			recorder.Eventf(PodFor(ownedPlacement(deployment)), nil, corev1.EventTypeNormal, "Scheduled", "Binding", "Successfully assigned %v to %v", "a/b", "east")
+		}
+	}
+	event := func(deployment string) []any {
+		return []any{
+			&corev1.ObjectReference{APIVersion: "modelplane.ai/v1alpha1", Kind: "ModelDeployment", Namespace: "team-a", Name: deployment, UID: types.UID("uid-" + deployment)},
+			nil, corev1.EventTypeNormal, "Scheduled", "Binding", noteAssigned,
+		}
+	}
+
+	assign("chat", "chat", "code", "chat")
+	assert.Empty(t, inner.events, "before the window ends")
+	now.Step(assignedWindow)
+	assert.ElementsMatch(t, [][]any{event("chat"), event("code")}, inner.events)
+	assign("chat", "chat")
+	now.Step(assignedWindow - time.Millisecond)
+	assert.Len(t, inner.events, 2)
+	now.Step(time.Millisecond)
+	assert.Equal(t, event("chat"), inner.events[2])
+	assert.Len(t, inner.events, 3)
+}
+
+func ownedPlacement(deployment string) *evenkeel.ReplicaPlacement {
+	owned := assigned(pendingPlacement("chat-0-1"), "east")
+	owned.OwnerReferences = []metav1.OwnerReference{{APIVersion: "modelplane.ai/v1alpha1", Kind: "ModelDeployment", Name: deployment, UID: types.UID("uid-" + deployment), Controller: ptr.To(true)}}
+	return owned
 }
 
 type eventSink struct {

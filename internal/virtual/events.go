@@ -23,13 +23,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 )
-
-// noteAssigned is the same for all placements of a deployment.
-const noteAssigned = "Assigned a replica to an InferenceCluster; its ReplicaPlacement says to which"
 
 // reasonPreempted is the scheduler's for the event on a victim, whose note has the preemptor's UID only.
 const reasonPreempted = "Preempted"
@@ -37,19 +35,20 @@ const reasonPreempted = "Preempted"
 // NewRecorder makes a recorder that attaches what is said about translated Pods and Nodes to the placements and
 // clusters that they stand for.
 func NewRecorder(recorder events.EventRecorder) events.EventRecorder {
-	return &eventRecorder{recorder: recorder}
+	return &eventRecorder{recorder: recorder, assigned: newAssignedEvents(recorder, clock.RealClock{})}
 }
 
 type eventRecorder struct {
 	recorder events.EventRecorder
+	assigned *assignedEvents
 }
 
-// Eventf implements events.EventRecorder. That a placement was assigned is said on its deployment, without the cluster:
-// what is alike becomes one event with a count, so that a thousand replicas do not cost the hub a thousand writes. Where
+// Eventf implements events.EventRecorder. That a placement was assigned is said on its deployment, without the cluster
+// and once for all that are assigned together, so that a thousand replicas do not cost the hub a thousand writes. Where
 // each went stands in its placement, in the condition Scheduled.
 func (r *eventRecorder) Eventf(regarding, related runtime.Object, eventType, reason, action, note string, args ...any) {
 	if deployment := deploymentReference(regarding); deployment != nil && reason == evenkeel.ReasonScheduled {
-		r.recorder.Eventf(deployment, nil, eventType, reason, action, noteAssigned)
+		r.assigned.add(*deployment, eventType, action)
 		return
 	}
 	if preemptor, ok := related.(*corev1.Pod); ok && reason == reasonPreempted {

@@ -48,7 +48,7 @@ func (pl *Rank) PreFilter(ctx context.Context, state fwk.CycleState, pod *v1.Pod
 	}
 	ranked := pl.rank(requirements, pod.Namespace, nodes)
 	for range min(maxTries, ranked.Len()) {
-		best := heap.Pop(ranked).(contender)
+		best := ranked.next()
 		status := pl.handle.RunFilterPluginsWithNominatedPods(ctx, state, pod, best.nodeInfo)
 		if status.IsSuccess() {
 			klog.FromContext(ctx).V(5).Info("Found the best cluster that fits", "pod", klog.KObj(pod), "best", best.Cluster, "load", best.Load)
@@ -71,14 +71,38 @@ func (pl *Rank) rank(requirements *virtual.Requirements, namespace string, nodes
 	for _, nodeInfo := range nodes {
 		r.items = append(r.items, contender{Candidate: candidateFor(requirements, namespace, nodeInfo), nodeInfo: nodeInfo})
 	}
-	heap.Init(r)
 	return r
 }
 
-// ranking is a heap with the best cluster on top: one placement seldom needs more than the first few in order.
+// ranking gives clusters from the best to the worst. One placement seldom needs more than the first, which one pass
+// finds; only for the second is the rest made a heap.
 type ranking struct {
 	comparators []placement.Comparator
 	items       []contender
+	given       int
+}
+
+// next takes the best of the clusters that are left. There must be one.
+func (r *ranking) next() contender {
+	r.given++
+	switch r.given {
+	case 1:
+		return r.first()
+	case 2:
+		heap.Init(r)
+	}
+	return heap.Pop(r).(contender)
+}
+
+func (r *ranking) first() contender {
+	best := 0
+	for i := range r.items {
+		if r.Less(i, best) {
+			best = i
+		}
+	}
+	r.Swap(best, r.Len()-1)
+	return r.Pop().(contender)
 }
 
 type contender struct {

@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -38,8 +39,10 @@ type hubSide struct{}
 
 const (
 	deviceDriver = "gpu.nvidia.com"
-	// systemNamespace is where the scheduler's manifests put it.
+	// systemNamespace and serviceAccount are where the scheduler's manifests put it and
+	// what it runs as there.
 	systemNamespace = "evenkeel-system"
+	serviceAccount  = "hub-scheduler"
 )
 
 func (hubSide) name() string   { return hubName }
@@ -47,9 +50,13 @@ func (hubSide) binary() string { return "hub-scheduler" }
 
 // user is the service account of the scheduler's manifests, by which it has the
 // rights that they give it and no other.
-func (hubSide) user() (string, []string) {
-	return "system:serviceaccount:" + systemNamespace + ":hub-scheduler",
-		[]string{"system:serviceaccounts", "system:serviceaccounts:" + systemNamespace}
+func (hubSide) user() string {
+	return "system:serviceaccount:" + systemNamespace + ":" + serviceAccount
+}
+
+// credentials are a token, as a pod has it.
+func (hubSide) credentials(ctx context.Context, cp *controlplane.ControlPlane) (*rest.Config, error) {
+	return cp.ServiceAccount(ctx, systemNamespace, serviceAccount)
 }
 
 // prepare installs the CRDs and the scheduler's role.
@@ -59,6 +66,10 @@ func (hubSide) prepare(ctx context.Context, environment *harness.Environment, cp
 	}
 	if err := c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: systemNamespace}}); err != nil {
 		return fmt.Errorf("create namespace %s: %w", systemNamespace, err)
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: serviceAccount}}
+	if err := c.Create(ctx, account); err != nil {
+		return fmt.Errorf("create service account %s/%s: %w", systemNamespace, serviceAccount, err)
 	}
 	return harness.CreateAll(ctx, c, environment.Manifest("hub", "scheduler", "base", "rbac.yaml"))
 }

@@ -23,6 +23,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/evenkeel-io/evenkeel/internal/controlplane"
@@ -42,7 +43,13 @@ func extendedResource(k kind) corev1.ResourceName {
 func (kubeSide) name() string   { return kubeName }
 func (kubeSide) binary() string { return "k8s/kube-scheduler" }
 
-func (kubeSide) user() (string, []string) { return "system:kube-scheduler", nil }
+func (kubeSide) user() string { return "system:kube-scheduler" }
+
+// credentials are a certificate, as kube-scheduler has it on the machine of a control
+// plane.
+func (s kubeSide) credentials(_ context.Context, cp *controlplane.ControlPlane) (*rest.Config, error) {
+	return cp.AddUser(s.user())
+}
 
 // prepare does nothing: every API server has what kube-scheduler needs.
 func (kubeSide) prepare(context.Context, *harness.Environment, *controlplane.ControlPlane, client.Client) error {

@@ -104,9 +104,8 @@ func (a *attempt) prepare(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("create the fleet: %w", err)
 	}
-	user, _ := a.side.user()
 	a.follower = harness.NewAuditFollower(a.cp.AuditLogPath())
-	a.log = newLog(a.side, user)
+	a.log = newLog(a.side, a.side.user())
 	return nil
 }
 
@@ -123,7 +122,7 @@ func (a *attempt) run(ctx context.Context) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	scheduler, err := startScheduler(a)
+	scheduler, err := startScheduler(ctx, a)
 	if err != nil {
 		return nil, err
 	}

@@ -41,8 +41,8 @@ type scheduler struct {
 
 // startScheduler starts the side's scheduler with its default profile. Both sides
 // get the same arguments.
-func startScheduler(a *attempt) (*scheduler, error) {
-	kubeconfig, authority, err := writeCredentials(a)
+func startScheduler(ctx context.Context, a *attempt) (*scheduler, error) {
+	kubeconfig, authority, err := writeCredentials(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -77,9 +77,8 @@ func schedulerArgs(kubeconfig, authority string, port int) []string {
 	}
 }
 
-func writeCredentials(a *attempt) (kubeconfig, authority string, err error) {
-	user, groups := a.side.user()
-	config, err := a.cp.AddUser(user, groups...)
+func writeCredentials(ctx context.Context, a *attempt) (kubeconfig, authority string, err error) {
+	config, err := a.side.credentials(ctx, a.cp)
 	if err != nil {
 		return "", "", err
 	}

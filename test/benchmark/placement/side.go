@@ -19,6 +19,7 @@ package placement
 import (
 	"context"
 
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/evenkeel-io/evenkeel/internal/controlplane"
@@ -36,9 +37,11 @@ type side interface {
 	name() string
 	// binary of the scheduler, relative to the folder of binaries.
 	binary() string
-	// user that the scheduler authenticates as, and its groups: the one it has on a
-	// real cluster, with the same rights.
-	user() (name string, groups []string)
+	// user that the scheduler is: the one it has on a real cluster, with the same
+	// rights.
+	user() string
+	// credentials by which it authenticates, of the kind that it has on a real cluster.
+	credentials(context.Context, *controlplane.ControlPlane) (*rest.Config, error)
 	// prepare makes the API server know the kinds and rights that the side needs.
 	prepare(context.Context, *harness.Environment, *controlplane.ControlPlane, client.Client) error
 	// createTarget creates the i-th cluster or node, ready for placements.
