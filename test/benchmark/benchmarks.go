@@ -22,6 +22,7 @@ import (
 	"github.com/evenkeel-io/evenkeel/test/benchmark/harness"
 	"github.com/evenkeel-io/evenkeel/test/benchmark/placement"
 	"github.com/evenkeel-io/evenkeel/test/benchmark/servingpath"
+	"github.com/evenkeel-io/evenkeel/test/benchmark/trafficmap"
 )
 
 // benchmarks lists everything that "make bench" runs, in this order.
@@ -31,5 +32,6 @@ func benchmarks() []harness.Benchmark {
 		servingpath.Benchmark(),
 		drain.Benchmark(),
 		admission.Benchmark(),
+		trafficmap.Benchmark(),
 	}
 }

@@ -139,14 +139,6 @@ func (h *hub) installGuard(ctx context.Context) error {
 }
 
 func (h *hub) startManager(port int) error {
-	config, err := h.cp.AddUser("system:serviceaccount:"+systemNamespace+":hub-manager", "system:serviceaccounts", "system:authenticated")
-	if err != nil {
-		return err
-	}
-	kubeconfig := filepath.Join(h.folder, "manager.kubeconfig")
-	if err := controlplane.WriteKubeconfig(kubeconfig, config); err != nil {
-		return err
-	}
 	file := filepath.Join(h.folder, "manager.yaml")
 	text := fmt.Sprintf(`apiVersion: config.evenkeel.io/v1alpha1
 kind: HubManagerConfiguration
@@ -158,7 +150,8 @@ webhooks: {bindAddress: "127.0.0.1:%d"}
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return fmt.Errorf("write the manager's configuration: %w", err)
 	}
-	h.manager, err = harness.StartChild(h.folder, "hub-manager", h.environment.Binary("hub-manager"), "--kubeconfig="+kubeconfig, "--config="+file)
+	var err error
+	h.manager, err = h.environment.StartProgram(h.cp, h.folder, "hub-manager", "system:serviceaccount:"+systemNamespace+":hub-manager", "--config="+file)
 	return err
 }
 

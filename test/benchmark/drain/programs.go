@@ -47,29 +47,17 @@ func startPrograms(ctx context.Context, environment *harness.Environment, cp *co
 	if err := os.WriteFile(config, []byte(managerConfig), 0o600); err != nil {
 		return nil, err
 	}
-	manager, err := startProgram(environment, cp, folder, "hub-manager", managerUser, "--config="+config)
+	manager, err := environment.StartProgram(cp, folder, "hub-manager", managerUser, "--config="+config)
 	if err != nil {
 		return nil, err
 	}
-	scheduler, err := startProgram(environment, cp, folder, "hub-scheduler", schedulerUser, "--leader-elect=false", "--secure-port=0",
+	scheduler, err := environment.StartProgram(cp, folder, "hub-scheduler", schedulerUser, "--leader-elect=false", "--secure-port=0",
 		"--authentication-skip-lookup=true", "--kube-api-qps=5000", "--kube-api-burst=10000")
 	if err != nil {
 		manager.Stop(ctx)
 		return nil, err
 	}
 	return &programs{manager: manager, scheduler: scheduler}, nil
-}
-
-func startProgram(environment *harness.Environment, cp *controlplane.ControlPlane, folder, program, user string, args ...string) (*harness.Child, error) {
-	config, err := cp.AddUser(user, "system:serviceaccounts", "system:serviceaccounts:"+systemNamespace)
-	if err != nil {
-		return nil, err
-	}
-	kubeconfig := filepath.Join(folder, program+".kubeconfig")
-	if err := controlplane.WriteKubeconfig(kubeconfig, config); err != nil {
-		return nil, err
-	}
-	return harness.StartChild(folder, program, environment.Binary(program), append(args, "--kubeconfig="+kubeconfig)...)
 }
 
 func (p *programs) check() error {
