@@ -52,6 +52,8 @@ type Options struct {
 	ServesRoutes bool
 	// ResyncInterval is how often a published map is compared with what is there.
 	ResyncInterval time.Duration
+	// MaxConcurrentReconciles is how many maps are published at once.
+	MaxConcurrentReconciles int
 }
 
 // Reconciler publishes TrafficMaps.
@@ -67,6 +69,8 @@ type Reconciler struct {
 	Recorder events.EventRecorder
 	// Clock of conditions.
 	Clock clock.PassiveClock
+
+	claims claims
 }
 
 var _ reconcile.Reconciler = &Reconciler{}
@@ -83,6 +87,9 @@ func (f *failure) Error() string { return f.cause.Error() }
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	cached := &ome.TrafficMap{}
 	if err := r.Client.Get(ctx, request.NamespacedName, cached); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.claims.keep(request.NamespacedName)
+		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	tm := cached.DeepCopy()

@@ -61,6 +61,8 @@ func (r *Reconciler) publish(ctx context.Context, tm *ome.TrafficMap, p *plan) (
 			return ctrl.Result{}, err
 		}
 	}
+	// The route is there: what it had before is free for others.
+	r.claims.keep(p.service, p.host, targetOf(p.key()))
 	err = r.write(ctx, tm, weights.Published, func(s *report) {
 		s.GatewayRef = &ome.TrafficMapGatewayRef{Group: gateway.GroupName, Kind: "HTTPRoute", Namespace: p.route.Namespace, Name: p.route.Name}
 		s.ObservedTrafficMapGeneration = tm.Generation
@@ -110,7 +112,11 @@ func (r *Reconciler) steps(ctx context.Context, tm *ome.TrafficMap, p *plan) ([]
 	for _, wanted := range p.backends {
 		i := slices.IndexFunc(backends.Items, func(s corev1.Service) bool { return s.Namespace == wanted.Namespace && s.Name == wanted.Name })
 		if i < 0 || !sameBackend(&backends.Items[i], wanted) {
-			steps = append(steps, func(ctx context.Context) error { return r.applyBackend(ctx, p, wanted) })
+			var is *corev1.Service
+			if i >= 0 {
+				is = &backends.Items[i]
+			}
+			steps = append(steps, func(ctx context.Context) error { return r.applyBackend(ctx, p, is, wanted) })
 		}
 	}
 	route := &gateway.HTTPRoute{}
@@ -118,8 +124,11 @@ func (r *Reconciler) steps(ctx context.Context, tm *ome.TrafficMap, p *plan) ([]
 	if client.IgnoreNotFound(err) != nil {
 		return nil, err
 	}
-	if err != nil || !sameRoute(route, p.route) {
-		steps = append(steps, func(ctx context.Context) error { return r.applyRoute(ctx, p) })
+	switch {
+	case err != nil:
+		steps = append(steps, func(ctx context.Context) error { return r.applyRoute(ctx, p, nil) })
+	case !sameRoute(route, p.route):
+		steps = append(steps, func(ctx context.Context) error { return r.applyRoute(ctx, p, route) })
 	}
 	for i := range backends.Items {
 		surplus := &backends.Items[i]
@@ -151,39 +160,48 @@ func sameRoute(is, wanted *gateway.HTTPRoute) bool {
 	return hasLabels(is, wanted.Labels) && equality.Semantic.DeepEqual(is.Spec, wanted.Spec)
 }
 
-func (r *Reconciler) applyBackend(ctx context.Context, p *plan, wanted *corev1.Service) error {
-	err := r.Client.Create(ctx, wanted.DeepCopy(), client.FieldOwner(fieldManager))
-	if !apierrors.IsAlreadyExists(err) {
-		return err
-	}
-	is := &corev1.Service{}
-	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(wanted), is); err != nil {
-		return err
+// applyBackend makes a backend be as wanted. is is what the cache has, or nil.
+func (r *Reconciler) applyBackend(ctx context.Context, p *plan, is, wanted *corev1.Service) error {
+	if is == nil {
+		err := r.Client.Create(ctx, wanted.DeepCopy(), client.FieldOwner(fieldManager))
+		if !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+		// The cache holds what has the label only.
+		is = &corev1.Service{}
+		if err := r.Live.Get(ctx, client.ObjectKeyFromObject(wanted), is); err != nil {
+			return err
+		}
 	}
 	if !hasLabels(is, ownLabels(p.service)) {
 		return foreign("Service", is)
 	}
-	is.Labels = withLabels(is.Labels, wanted.Labels)
-	is.Spec.Type, is.Spec.ExternalName = wanted.Spec.Type, wanted.Spec.ExternalName
-	is.Spec.SessionAffinity, is.Spec.Ports = wanted.Spec.SessionAffinity, wanted.Spec.Ports
-	return r.Client.Update(ctx, is, client.FieldOwner(fieldManager))
+	changed := is.DeepCopy()
+	changed.Labels = withLabels(changed.Labels, wanted.Labels)
+	changed.Spec.Type, changed.Spec.ExternalName = wanted.Spec.Type, wanted.Spec.ExternalName
+	changed.Spec.SessionAffinity, changed.Spec.Ports = wanted.Spec.SessionAffinity, wanted.Spec.Ports
+	return r.Client.Update(ctx, changed, client.FieldOwner(fieldManager))
 }
 
-func (r *Reconciler) applyRoute(ctx context.Context, p *plan) error {
-	err := r.Client.Create(ctx, p.route.DeepCopy(), client.FieldOwner(fieldManager))
-	if !apierrors.IsAlreadyExists(err) {
-		return err
-	}
-	is := &gateway.HTTPRoute{}
-	if err := r.Live.Get(ctx, p.key(), is); err != nil {
-		return err
+// applyRoute makes the route be as planned. is is what the cache has, or nil.
+func (r *Reconciler) applyRoute(ctx context.Context, p *plan, is *gateway.HTTPRoute) error {
+	if is == nil {
+		err := r.Client.Create(ctx, p.route.DeepCopy(), client.FieldOwner(fieldManager))
+		if !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+		is = &gateway.HTTPRoute{}
+		if err := r.Live.Get(ctx, p.key(), is); err != nil {
+			return err
+		}
 	}
 	if !hasLabels(is, ownLabels(p.service)) {
 		return foreign("HTTPRoute", is)
 	}
-	is.Labels = withLabels(is.Labels, p.route.Labels)
-	is.Spec = p.route.Spec
-	return r.Client.Update(ctx, is, client.FieldOwner(fieldManager))
+	changed := is.DeepCopy()
+	changed.Labels = withLabels(changed.Labels, p.route.Labels)
+	changed.Spec = p.route.Spec
+	return r.Client.Update(ctx, changed, client.FieldOwner(fieldManager))
 }
 
 func withLabels(is, wanted map[string]string) map[string]string {
@@ -200,8 +218,33 @@ func foreign(kind string, o client.Object) error {
 	return &failure{weights.ClaimRejected, fmt.Errorf("global %s %s/%s belongs to another source", kind, o.GetNamespace(), o.GetName())}
 }
 
-// preflight refuses to take what somebody else has.
+// preflight claims what the plan needs, and refuses to take what somebody else has.
 func (r *Reconciler) preflight(ctx context.Context, tm *ome.TrafficMap, p *plan) error {
+	target := targetOf(p.key())
+	fresh, clash := r.claims.take(owner{p.service, p.key()}, p.host, target)
+	switch {
+	case clash != nil && clash.name == target:
+		return claimedTarget(target, clash.with.service)
+	case clash != nil:
+		return r.claimedHost(p.host, clash.with.route)
+	}
+	err := r.lookAround(ctx, tm, p)
+	if err != nil {
+		r.claims.release(fresh)
+	}
+	return err
+}
+
+func claimedTarget(target string, by types.NamespacedName) error {
+	return &failure{weights.ClaimRejected, fmt.Errorf("publisher target %q is already claimed by TrafficMap %s", target, by)}
+}
+
+func (r *Reconciler) claimedHost(host string, by types.NamespacedName) error {
+	return &failure{weights.ClaimRejected, fmt.Errorf("Gateway hostname %q on %s/%s is already published by HTTPRoute %s", host, r.Gateway.Namespace, r.Gateway.Name, by)}
+}
+
+// lookAround looks in the cache for others who have what the plan needs.
+func (r *Reconciler) lookAround(ctx context.Context, tm *ome.TrafficMap, p *plan) error {
 	claimed := &ome.TrafficMapList{}
 	target := targetOf(p.key())
 	if err := r.Client.List(ctx, claimed, client.MatchingFields{indexClaim: target}); err != nil {
@@ -209,7 +252,7 @@ func (r *Reconciler) preflight(ctx context.Context, tm *ome.TrafficMap, p *plan)
 	}
 	for i := range claimed.Items {
 		if other := &claimed.Items[i]; other.UID != tm.UID {
-			return &failure{weights.ClaimRejected, fmt.Errorf("publisher target %q is already claimed by TrafficMap %s/%s", target, other.Namespace, other.Name)}
+			return claimedTarget(target, client.ObjectKeyFromObject(other))
 		}
 	}
 	routes := &gateway.HTTPRouteList{}
@@ -226,7 +269,7 @@ func (r *Reconciler) preflight(ctx context.Context, tm *ome.TrafficMap, p *plan)
 			continue
 		}
 		if r.attached(route) && !hasLabels(route, ownLabels(p.service)) {
-			return &failure{weights.ClaimRejected, fmt.Errorf("Gateway hostname %q on %s/%s is already published by HTTPRoute %s", p.host, r.Gateway.Namespace, r.Gateway.Name, key)}
+			return r.claimedHost(p.host, key)
 		}
 	}
 	return nil

@@ -75,8 +75,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if options.ServesRoutes {
 		b = b.Watches(&gateway.HTTPRoute{}, handler.EnqueueRequestsFromMapFunc(byLabels))
 	}
-	// One worker: two maps must not take the same host at the same time.
-	return b.WithOptions(controller.Options{MaxConcurrentReconciles: 1}).Complete(r)
+	return b.WithOptions(controller.Options{MaxConcurrentReconciles: options.MaxConcurrentReconciles}).Complete(r)
 }
 
 // backendCache holds the publisher's own Services only, whatever else there is on the hub.

@@ -72,13 +72,14 @@ func forgetJournal(s *report) { s.GatewayRef, s.Publisher = nil, nil }
 // tearDown removes what the journal names, first the routes and then, when those are gone,
 // the backends. It tells whether all is gone. meanwhile is what the map says until then.
 func (r *Reconciler) tearDown(ctx context.Context, tm *ome.TrafficMap, meanwhile weights.Publication) (bool, error) {
+	service := client.ObjectKeyFromObject(tm)
 	if tm.Status.Publisher == nil {
+		r.claims.keep(service)
 		return true, nil
 	}
 	if err := r.write(ctx, tm, meanwhile, nil); err != nil {
 		return false, err
 	}
-	service := client.ObjectKeyFromObject(tm)
 	allGone := true
 	for _, target := range tm.Status.Publisher.ClaimedTargets {
 		route, known := routeOf(target)
@@ -97,6 +98,7 @@ func (r *Reconciler) tearDown(ctx context.Context, tm *ome.TrafficMap, meanwhile
 	if !allGone {
 		return false, nil
 	}
+	r.claims.keep(service)
 	backends := &corev1.ServiceList{}
 	if err := r.Backends.List(ctx, backends, client.MatchingLabels(ownLabels(service))); err != nil {
 		return false, err

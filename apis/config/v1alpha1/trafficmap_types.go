@@ -30,7 +30,7 @@ type TrafficMapController struct {
 	// OMENamespace is where OME is installed, which is where to look whether its own routing is on. "ome" when absent.
 	// +optional
 	OMENamespace string `json:"omeNamespace,omitempty"`
-	// MaxConcurrentReconciles is how many services are looked at at once. 8 when absent.
+	// MaxConcurrentReconciles is how many services are looked at, and how many maps published, at once. 8 when absent.
 	// +optional
 	MaxConcurrentReconciles *int32 `json:"maxConcurrentReconciles,omitempty"`
 	// Probe is the health probe of services that have none of their own in spec.routing.probe. None when absent.

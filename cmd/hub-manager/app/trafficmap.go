@@ -63,7 +63,7 @@ func setupTrafficMaps(ctx context.Context, mgr ctrl.Manager, config *configapi.T
 	if err != nil {
 		return err
 	}
-	options := trafficpublisher.Options{ServesRoutes: servesRoutes}
+	options := trafficpublisher.Options{ServesRoutes: servesRoutes, MaxConcurrentReconciles: int(*config.MaxConcurrentReconciles)}
 	if g := config.Gateway; g != nil {
 		options.ResyncInterval = g.ResyncInterval.Duration
 		options.Gateway = &trafficpublisher.Gateway{

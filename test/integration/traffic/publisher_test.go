@@ -21,11 +21,13 @@ package traffic
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -48,6 +50,7 @@ func TestPublisher(t *testing.T) {
 	startManager(t, gatewayConfig)
 	t.Run("the route follows the map and goes with it", routeLives)
 	t.Run("a host that is taken", hostTaken)
+	t.Run("one of many gets a host", hostWanted)
 	t.Run("a route that is somebody else's", routeTaken)
 	t.Run("what the publisher cannot do", invalidPlans)
 	t.Run("an edit of the route is put right", routeEdited)
@@ -161,6 +164,47 @@ func hostTaken(t *testing.T) {
 	assert.Empty(t, route(t, namespace, "chat-global").Name)
 	require.NoError(t, hub.client.Delete(t.Context(), theirs))
 	expectShares(t, isvc, "worker-a.example.com=1")
+}
+
+// hostWanted has many services ask for one host at the same moment.
+func hostWanted(t *testing.T) {
+	const services = 8
+	namespace := newNamespace(t)
+	host := "one." + namespace + ".example.com"
+	var wanting []*ome.InferenceService
+	for i := range services {
+		isvc := newService(t, namespace, fmt.Sprintf("chat-%d", i), candidate("worker-a", 1, 1))
+		expectCondition(t, isvc, ome.TrafficMapPublished, metav1.ConditionTrue, "Published", "")
+		wanting = append(wanting, isvc)
+	}
+	patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"metadata":{"annotations":{"ome.io/global-host":%q}}}`, host))
+	var group sync.WaitGroup
+	for _, isvc := range wanting {
+		group.Go(func() { assert.NoError(t, hub.client.Patch(t.Context(), isvc.DeepCopy(), patch)) })
+	}
+	group.Wait()
+	eventually(t, func() string {
+		rejected := 0
+		for _, isvc := range wanting {
+			if c := meta.FindStatusCondition(trafficMap(t, isvc).Status.Conditions, ome.TrafficMapPublished); c.Reason == "ClaimRejected" {
+				rejected++
+			}
+		}
+		if rejected != services-1 {
+			return fmt.Sprintf("%d of %d services are rejected", rejected, services)
+		}
+		return ""
+	})
+	routes := &gateway.HTTPRouteList{}
+	require.NoError(t, hub.client.List(t.Context(), routes, client.InNamespace(namespace)))
+	assert.Len(t, routes.Items, services, "who is rejected keeps the route of before")
+	have := 0
+	for _, r := range routes.Items {
+		if string(r.Spec.Hostnames[0]) == host {
+			have++
+		}
+	}
+	assert.Equal(t, 1, have)
 }
 
 func routeTaken(t *testing.T) {
