@@ -48,6 +48,16 @@ func equal(key, value string) modelplane.Toleration {
 	return modelplane.Toleration{Key: key, Operator: modelplane.TolerationOpEqual, Value: value}
 }
 
+// gang is an engine of some copies, each on a leader's node and on some workers'.
+func gang(copies, workers int32) modelplane.Engine {
+	e := engine("main", atLeast80Gi)
+	leader, worker := e.Members[0], e.Members[0]
+	leader.Role, worker.Role = modelplane.MemberRoleLeader, modelplane.MemberRoleWorker
+	worker.Worker = &modelplane.WorkerGroup{Nodes: workers}
+	e.Copies, e.Members = &copies, []modelplane.Member{leader, worker}
+	return e
+}
+
 // have makes chat's replicas that were there before: "east/0(h)".
 func (w *world) have(places ...string) {
 	w.t.Helper()
@@ -68,6 +78,12 @@ func TestCompatibilityCases(t *testing.T) {
 		want  string
 	}{
 		{"P1", func(w *world) { w.deploy("chat", 1) }, ""},
+		{"P2", func(w *world) { w.cluster("east", 2); w.deploy("chat", 1) }, "chat@east/0(h)"},
+		{"P7", func(w *world) {
+			w.cluster("east", 5)
+			w.cluster("west", 6)
+			w.deploy("chat", 1, engines(gang(2, 2)))
+		}, "chat@west/0(h)"},
 		{"P8", func(w *world) {
 			w.cluster("west", 2)
 			w.cluster("east", 2)
@@ -76,6 +92,17 @@ func TestCompatibilityCases(t *testing.T) {
 		}, "chat@east/0(h) chat@north/0(h)"},
 		// Modelplane drops a replica whose cluster publishes nothing. Evenkeel keeps what runs: the cluster is not Ready.
 		{"P10", func(w *world) { w.cluster("east", 2, noStatus); w.have("east/0(h)"); w.deploy("chat", 1) }, "chat@east/0(h)"},
+		{"S1", func(w *world) { w.cluster("east", 2); w.deploy("chat", 2) }, "chat@east/0(h) chat@east/1(h)"},
+		{"S3", func(w *world) {
+			w.cluster("east", 5)
+			w.cluster("west", 5)
+			w.deploy("chat", 3)
+		}, "chat@east/0(h) chat@east/1(h) chat@west/0(h)"},
+		{"S4", func(w *world) {
+			w.cluster("east", 5)
+			w.cluster("west", 1)
+			w.deploy("chat", 4)
+		}, "chat@east/0(h) chat@east/1(h) chat@east/2(h) chat@west/0(h)"},
 		{"S6", func(w *world) { w.cluster("east", 5); w.have("east/0(h)", "east/2(h)"); w.deploy("chat", 3) },
 			"chat@east/0(h) chat@east/1(h) chat@east/2(h)"},
 		{"S7", func(w *world) {
@@ -85,6 +112,11 @@ func TestCompatibilityCases(t *testing.T) {
 			w.have("west/0(h)", "west/1(h)")
 			w.deploy("chat", 4)
 		}, "chat@east/0(h) chat@north/0(h) chat@west/0(h) chat@west/1(h)"},
+
+		{"S9", func(w *world) {
+			w.cluster("east", 0, pools(pool("a", 1), pool("b", 2)))
+			w.deploy("chat", 3)
+		}, "chat@east/0(a) chat@east/1(b) chat@east/2(b)"},
 
 		{"C1", func(w *world) {
 			w.cluster("east", 2)
@@ -178,6 +210,16 @@ func TestCompatibilityCases(t *testing.T) {
 			w.deploy("chat", 1, selector(map[string]string{"tier": "a"}))
 		}, "chat@west/0(h)"},
 
+		{"L1", func(w *world) {
+			w.cluster("east", 1)
+			w.existing("search", "east", 0, "h")
+			w.deploy("chat", 1)
+		}, "search@east/0(h)"},
+		{"L2", func(w *world) {
+			w.cluster("east", 0, pools(pool("n1", 1)))
+			w.existing("search", "east", 0, "gone")
+			w.deploy("chat", 1)
+		}, "chat@east/0(n1) search@east/0(gone)"},
 		// The index, as in T9.
 		{"L4", func(w *world) {
 			w.cluster("east", 0, pools(pool("n1", 2)))
@@ -196,6 +238,21 @@ func TestCompatibilityCases(t *testing.T) {
 			w.have("east/0(h)")
 			w.deploy("chat", 1, engines(engine("e2", atLeast80Gi)))
 		}, "chat@east/1(h)"},
+
+		{"V10 the pool with the right device", func(w *world) {
+			weak := pool("d", 1)
+			weak.Devices = []modelplane.Device{device("gpu", "40Gi")}
+			w.cluster("east", 0, pools(weak, pool("f", 1)))
+			w.deploy("chat", 1)
+		}, "chat@east/0(f)"},
+		{"G11 one node", func(w *world) {
+			w.cluster("east", 1)
+			w.deploy("chat", 1, engines(engine("first", atLeast80Gi), engine("second", atLeast80Gi)))
+		}, ""},
+		{"G11 two pools", func(w *world) {
+			w.cluster("east", 0, pools(pool("a", 1), pool("b", 1)))
+			w.deploy("chat", 1, engines(engine("first", atLeast80Gi), engine("second", atLeast80Gi)))
+		}, "chat@east/0(a,b)"},
 
 		{"D1", func(w *world) { w.cluster("east", 2, taints(maintSoon)); w.deploy("chat", 1) }, ""},
 		{"D2", func(w *world) { w.cluster("east", 4, taints(maintSoon)); w.have("east/0(h)"); w.deploy("chat", 2) }, "chat@east/0(h)"},
