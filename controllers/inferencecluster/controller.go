@@ -98,7 +98,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	due := r.watchProgress(cluster, s, &report)
+	due, err := r.watchProgress(ctx, cluster, s, &report)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("tell since when the drain stands still: %w", err)
+	}
 	return ctrl.Result{RequeueAfter: shortest(wait, due, resync)}, nil
 }
 

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -61,19 +62,47 @@ func (r *Reconciler) tellTransition(cluster *modelplane.InferenceCluster, before
 
 // watchProgress complains of a drain that stands still, and tells when to look again. Replicas that only wait for their
 // tolerations to end are no reason to.
-func (r *Reconciler) watchProgress(cluster *modelplane.InferenceCluster, s *state, report *drain.Report) (due time.Duration) {
+func (r *Reconciler) watchProgress(ctx context.Context, cluster *modelplane.InferenceCluster, s *state, report *drain.Report) (due time.Duration, err error) {
 	now := r.Clock.Now()
-	since := s.progress(report.Left, now)
+	known := now
+	if s.since.IsZero() {
+		if known, err = r.standsStillSince(ctx, cluster, now); err != nil {
+			return 0, err
+		}
+	}
+	since := s.progress(report.Left, now, known)
 	if report.Left == 0 || len(report.Kinds) == 1 && report.Kinds[0].Reason == evenkeel.LeavingTolerating {
-		return 0
+		return 0, nil
 	}
 	if left := r.StuckAfter - now.Sub(since); left > 0 {
-		return left
+		return left, nil
 	}
 	s.complained = now
 	r.record(cluster, corev1.EventTypeWarning, EventDrainStuck, fmt.Sprintf("no replica has left for %s: %s",
 		now.Sub(s.since).Round(time.Second), report.Message()))
-	return r.StuckAfter
+	return r.StuckAfter, nil
+}
+
+// standsStillSince tells what the hub says of a drain that this process has not watched from its beginning: it began when
+// the condition Drained was last set, and one replica after the other has left as the finished placements say.
+func (r *Reconciler) standsStillSince(ctx context.Context, cluster *modelplane.InferenceCluster, now time.Time) (time.Time, error) {
+	written := meta.FindStatusCondition(cluster.Status.Conditions, evenkeel.ConditionDrained)
+	if written == nil {
+		return now, nil
+	}
+	list := &evenkeel.ReplicaPlacementList{}
+	if err := r.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return now, err
+	}
+	since := written.LastTransitionTime.Time
+	for i := range list.Items {
+		status := &list.Items[i].Status
+		moved := meta.FindStatusCondition(status.Conditions, evenkeel.ConditionMoved)
+		if moved != nil && status.Assignment != nil && status.Assignment.ClusterName == cluster.Name && moved.LastTransitionTime.After(since) {
+			since = moved.LastTransitionTime.Time
+		}
+	}
+	return since, nil
 }
 
 // warnOfDeletion tells, before anything is drained, that the end of the drain would be the cluster's.

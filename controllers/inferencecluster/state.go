@@ -29,7 +29,7 @@ import (
 const catchUp = 5 * time.Second
 
 // state is what the controller remembers of a cluster. All of it may be lost: a manager that starts anew repeats an
-// event at worst, and counts anew how long a drain has stood still. Only one goroutine at a time looks at a cluster.
+// event at worst. Only one goroutine at a time looks at a cluster.
 type state struct {
 	uid types.UID
 	// told is the condition that was written last, and toldAt when.
@@ -75,9 +75,13 @@ func (s *state) end() {
 	*s = state{uid: s.uid, deletion: s.deletion}
 }
 
-// progress notes how many replicas are left, and tells since when nothing has changed.
-func (s *state) progress(left int, now time.Time) time.Time {
-	if s.since.IsZero() || s.left != left {
+// progress notes how many replicas are left, and tells since when nothing has changed: of a drain that is new to this
+// process since known.
+func (s *state) progress(left int, now, known time.Time) time.Time {
+	switch {
+	case s.since.IsZero():
+		s.left, s.since = left, known
+	case s.left != left:
 		s.left, s.since, s.complained = left, now, time.Time{}
 	}
 	if s.complained.After(s.since) {
