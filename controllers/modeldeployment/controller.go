@@ -61,6 +61,8 @@ type Options struct {
 	MaxParallelMoves int
 	// MaxLoadingPerCluster is how many replicas that move may load on one cluster at a time; 0 sets no limit.
 	MaxLoadingPerCluster int
+	// StepEvents has each step of a move told in an event on its placement.
+	StepEvents bool
 	// Settings of decisions.
 	Settings replicas.Settings
 	// Serves tells which kinds the hub serves that the controller can do without.
@@ -98,6 +100,8 @@ type Reconciler struct {
 	noted sync.Map
 	// requested remembers by UID what a ModelService was last asked.
 	requested sync.Map
+	// unrouted remembers since when no route has named which backend.
+	unrouted unrouted
 }
 
 var _ reconcile.Reconciler = &Reconciler{}
@@ -141,7 +145,7 @@ func (r *Reconciler) reconcile(ctx context.Context, d *modelplane.ModelDeploymen
 		return ctrl.Result{}, err
 	}
 	result := r.limiter.decide(client.ObjectKeyFromObject(d), observation)
-	r.steps.observe(log.FromContext(ctx).WithName("audit"), client.ObjectKeyFromObject(d), result.Steps, observation.Now)
+	begun := r.steps.observe(log.FromContext(ctx).WithName("audit"), client.ObjectKeyFromObject(d), result.Steps, observation.Now)
 	r.gauges.set(client.ObjectKeyFromObject(d), &result)
 	if err := r.apply(ctx, d, result.Actions); err != nil {
 		return ctrl.Result{}, err
@@ -150,6 +154,7 @@ func (r *Reconciler) reconcile(ctx context.Context, d *modelplane.ModelDeploymen
 		return ctrl.Result{}, err
 	}
 	r.emit(d, result.Events)
+	r.emitSteps(d, begun)
 	return ctrl.Result{RequeueAfter: result.RequeueAfter}, nil
 }
 
@@ -158,4 +163,5 @@ func (r *Reconciler) forget(key types.NamespacedName) {
 	r.own.forget(key)
 	r.steps.forget(key)
 	r.limiter.forget(key)
+	r.unrouted.forget(key)
 }

@@ -32,6 +32,9 @@ const eventAction = "KeepReplicas"
 // EventInvalidPolicy is the event on a deployment about a DisruptionPolicy that cannot be read.
 const EventInvalidPolicy = "InvalidDisruptionPolicy"
 
+// EventStepPrefix begins the reasons of events about the steps of a move; the step's name follows.
+const EventStepPrefix = "Step"
+
 func (r *Reconciler) emit(d *modelplane.ModelDeployment, list []replicas.Event) {
 	for _, e := range list {
 		if e.Reason == replicas.EventInvalidTolerationSeconds {
@@ -44,6 +47,42 @@ func (r *Reconciler) emit(d *modelplane.ModelDeployment, list []replicas.Event) 
 		}
 		r.record(d, e.Placement, eventType, e.Reason, e.Message)
 		r.gauges.observe(e)
+	}
+}
+
+// emitSteps tells of the steps of moves on their placements, if that is wanted.
+func (r *Reconciler) emitSteps(d *modelplane.ModelDeployment, steps []replicas.Step) {
+	if !r.StepEvents {
+		return
+	}
+	for _, step := range steps {
+		placement := &corev1.ObjectReference{
+			APIVersion: evenkeel.GroupVersion.String(), Kind: "ReplicaPlacement", Namespace: d.Namespace, Name: step.Placement, UID: step.UID,
+		}
+		r.Recorder.Eventf(placement, reference(d), corev1.EventTypeNormal, EventStepPrefix+step.Name, eventAction, "%s", replicas.Bounded(stepNote(step)))
+	}
+}
+
+// stepNote says what a step is part of, and what it waits for.
+func stepNote(step replicas.Step) string {
+	note := "from " + step.From
+	if step.To != "" {
+		note += " to " + step.To
+	}
+	note += ": " + step.Cause
+	if step.Actor != "" {
+		note += " (asked for by " + step.Actor + ")"
+	}
+	if step.WaitingFor != "" {
+		note += "; waits for " + step.WaitingFor
+	}
+	return note
+}
+
+// reference refers to a deployment without its version: events that differ in nothing else become one with a count.
+func reference(d *modelplane.ModelDeployment) *corev1.ObjectReference {
+	return &corev1.ObjectReference{
+		APIVersion: modelplane.GroupVersion.String(), Kind: "ModelDeployment", Namespace: d.Namespace, Name: d.Name, UID: d.UID,
 	}
 }
 
@@ -69,8 +108,12 @@ func (r *Reconciler) warn(d *modelplane.ModelDeployment, p *evenkeel.ReplicaPlac
 
 func (r *Reconciler) record(d *modelplane.ModelDeployment, p *evenkeel.ReplicaPlacement, eventType, reason, message string) {
 	var regarding, related runtime.Object = d, nil
-	if p != nil {
+	switch {
+	case p != nil:
 		regarding, related = p, d
+	case reason == replicas.EventMoved, reason == replicas.EventScaledDown:
+		// The usual course of many replicas. Where each went is kept in the history of its placement.
+		regarding = reference(d)
 	}
 	r.Recorder.Eventf(regarding, related, eventType, reason, eventAction, "%s", replicas.Bounded(message))
 }

@@ -36,6 +36,7 @@ func OptionsFrom(config *configapi.ModelDeploymentController) Options {
 		Disruption:              config.Disruption,
 		MaxParallelMoves:        int(*config.MaxParallelMoves),
 		MaxLoadingPerCluster:    int(*config.MaxLoadingPerCluster),
+		StepEvents:              config.StepEvents,
 		Settings:                settings,
 	}
 }

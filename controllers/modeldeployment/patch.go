@@ -25,6 +25,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/replicas"
 )
@@ -67,7 +68,7 @@ func (r *Reconciler) merge(ctx context.Context, d *modelplane.ModelDeployment, o
 			"uid":             observed.GetUID(),
 			"resourceVersion": observed.GetResourceVersion(),
 			"labels":          mergedLabels(observed, want),
-			"annotations":     want.GetAnnotations(),
+			"annotations":     mergedAnnotations(observed, want),
 			"ownerReferences": mergedOwners(observed, want),
 		},
 		"spec": spec,
@@ -90,6 +91,18 @@ func mergedLabels(observed, want client.Object) map[string]any {
 		labels[key] = value
 	}
 	return labels
+}
+
+// mergedAnnotations sets the wanted annotations, and takes away that requests are kept off where they are not any more.
+func mergedAnnotations(observed, want client.Object) map[string]any {
+	annotations := map[string]any{}
+	if _, found := observed.GetAnnotations()[evenkeel.AnnotationTrafficWithdrawnAt]; found {
+		annotations[evenkeel.AnnotationTrafficWithdrawnAt] = nil
+	}
+	for key, value := range want.GetAnnotations() {
+		annotations[key] = value
+	}
+	return annotations
 }
 
 // ownedLabels gives the label keys that this controller has set, as the API server keeps them.

@@ -65,14 +65,15 @@ func newStepLog() (*stepLog, error) {
 	return l, nil
 }
 
-// observe notes where the moves of a deployment are.
-func (l *stepLog) observe(logger logr.Logger, key types.NamespacedName, steps []replicas.Step, now time.Time) {
+// observe notes where the moves of a deployment are, and gives the steps that are new. One that the placement's status
+// told of before this process began is not.
+func (l *stepLog) observe(logger logr.Logger, key types.NamespacedName, steps []replicas.Step, now time.Time) (begun []replicas.Step) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before := l.byDeployment[key]
 	if len(steps) == 0 {
 		delete(l.byDeployment, key)
-		return
+		return nil
 	}
 	after := make(map[types.UID]stepSince, len(steps))
 	for _, step := range steps {
@@ -90,8 +91,12 @@ func (l *stepLog) observe(logger logr.Logger, key types.NamespacedName, steps []
 		}
 		logger.Info("Move", "placement", step.Placement, "step", step.Name, "from", step.From, "to", step.To,
 			"cause", step.Cause, "actor", step.Actor, "reason", step.Reason, "waitingFor", step.WaitingFor)
+		if known || !step.Written {
+			begun = append(begun, step)
+		}
 	}
 	l.byDeployment[key] = after
+	return begun
 }
 
 func (l *stepLog) forget(key types.NamespacedName) {

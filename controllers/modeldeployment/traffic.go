@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -50,6 +51,7 @@ func (r *Reconciler) traffic(ctx context.Context, o *replicas.Observation) (*rep
 		}
 		t.Backends[backend] = len(routes.Items) > 0
 	}
+	t.Unrouted = r.unrouted.since(client.ObjectKeyFromObject(o.Deployment), t.Backends, o.Now)
 	var err error
 	t.Services, err = r.servicesFor(ctx, o)
 	return t, err
@@ -120,6 +122,43 @@ func (r *Reconciler) withLastRequest(service *modelplane.ModelService) *modelpla
 	}
 	service.Annotations[modelplane.AnnotationReconcileRequestedAt] = at.(string)
 	return service
+}
+
+// unrouted remembers since when no route has named the backends of a deployment's endpoints. A process that starts anew
+// begins anew: all that can come of it is that a replica on its way out gets more time for its requests.
+type unrouted struct {
+	mu           sync.Mutex
+	byDeployment map[types.NamespacedName]map[types.NamespacedName]time.Time
+}
+
+// since tells since when no route has named each of the backends that none names now.
+func (u *unrouted) since(key types.NamespacedName, backends map[types.NamespacedName]bool, now time.Time) map[types.NamespacedName]time.Time {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	since := map[types.NamespacedName]time.Time{}
+	for backend, routed := range backends {
+		if routed {
+			continue
+		}
+		since[backend] = now
+		if known, found := u.byDeployment[key][backend]; found {
+			since[backend] = known
+		}
+	}
+	if u.byDeployment == nil {
+		u.byDeployment = map[types.NamespacedName]map[types.NamespacedName]time.Time{}
+	}
+	u.byDeployment[key] = since
+	if len(since) == 0 {
+		delete(u.byDeployment, key)
+	}
+	return since
+}
+
+func (u *unrouted) forget(key types.NamespacedName) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.byDeployment, key)
 }
 
 // everything is what a service selects whose group of endpoints has no labels.

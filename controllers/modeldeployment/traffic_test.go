@@ -18,9 +18,11 @@ package modeldeployment
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -71,4 +73,25 @@ func TestEndpointBackend(t *testing.T) {
 	assert.Empty(t, endpointBackend(e))
 	e.Status.Routing.BackendName = "chat-32a9b"
 	assert.Equal(t, []string{"team/chat-32a9b"}, endpointBackend(e))
+}
+
+// TestUnrouted remembers since when no route has named a backend, for as long as none does.
+func TestUnrouted(t *testing.T) {
+	var u unrouted
+	key := types.NamespacedName{Namespace: "team", Name: "chat"}
+	a, b := types.NamespacedName{Namespace: "team", Name: "a"}, types.NamespacedName{Namespace: "team", Name: "b"}
+	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	look := func(after time.Duration, backends map[types.NamespacedName]bool) map[types.NamespacedName]time.Time {
+		return u.since(key, backends, start.Add(after))
+	}
+	assert.Equal(t, map[types.NamespacedName]time.Time{a: start}, look(0, map[types.NamespacedName]bool{a: false, b: true}))
+	assert.Equal(t, map[types.NamespacedName]time.Time{a: start, b: start.Add(time.Second)}, look(time.Second, map[types.NamespacedName]bool{a: false, b: false}))
+	assert.Equal(t, map[types.NamespacedName]time.Time{b: start.Add(time.Second)}, look(2*time.Second, map[types.NamespacedName]bool{a: true, b: false}))
+	assert.Equal(t, map[types.NamespacedName]time.Time{a: start.Add(3 * time.Second)}, look(3*time.Second, map[types.NamespacedName]bool{a: false}), "b is gone")
+	assert.Equal(t, map[types.NamespacedName]time.Time{b: start.Add(4 * time.Second)}, look(4*time.Second, map[types.NamespacedName]bool{b: false}))
+	assert.Empty(t, look(5*time.Second, nil))
+	assert.Empty(t, u.byDeployment)
+	look(6*time.Second, map[types.NamespacedName]bool{a: false})
+	u.forget(key)
+	assert.Empty(t, u.byDeployment)
 }

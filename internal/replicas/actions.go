@@ -74,6 +74,8 @@ type Step struct {
 	From, To     string
 	Cause, Actor string
 	WaitingFor   string
+	// Written tells that the placement's status has said so before.
+	Written bool
 }
 
 // Action is one API write. String says in a few words what it does to what.

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/placement"
 )
@@ -55,18 +56,18 @@ func (s *state) routeUnit(u *unit) {
 	have := s.endpoint(u.name)
 	want := s.desiredEndpoint(u)
 	if u.ready() && u.cluster == nil {
-		if have == nil || u.withdrawn == nil {
+		if have == nil || u.keepOff.IsZero() {
 			return
 		}
 		want = have.DeepCopy()
-		want.Labels = s.Traffic.unselected(have.Labels)
+		s.keepOff(want, u.keepOff)
 	}
 	switch {
 	case want == nil && have != nil:
 		s.deleteEndpoint(have)
 	case want == nil || s.endpointNameTaken(u.name):
-	case have == nil && u.withdrawn != nil:
-	case have == nil || !sameEndpoint(have, want) || u.withdrawn != nil && selectable(have, want, s.childMeta(u, "endpoint").Labels):
+	case have == nil && !u.keepOff.IsZero():
+	case have == nil || !sameEndpoint(have, want) || !u.keepOff.IsZero() && selectable(have, want, s.childMeta(u, "endpoint").Labels):
 		s.act(ApplyEndpoint{Observed: have, Endpoint: want})
 	}
 }
@@ -80,14 +81,15 @@ func (s *state) desiredEndpoint(u *unit) *modelplane.ModelEndpoint {
 		return nil
 	}
 	metadata := s.childMeta(u, "endpoint")
-	if u.withdrawn != nil {
-		metadata.Labels = s.Traffic.unselected(metadata.Labels)
-	}
-	return &modelplane.ModelEndpoint{
+	e := &modelplane.ModelEndpoint{
 		TypeMeta:   metav1.TypeMeta{APIVersion: modelplane.GroupVersion.String(), Kind: "ModelEndpoint"},
 		ObjectMeta: metadata,
 		Spec:       modelplane.ModelEndpointSpec{URL: url, RewritePath: rewritePath},
 	}
+	if !u.keepOff.IsZero() {
+		s.keepOff(e, u.keepOff)
+	}
+	return e
 }
 
 // selectable tells whether an endpoint still has one of the labels that it is not to have any more.
@@ -102,7 +104,9 @@ func selectable(have, want *modelplane.ModelEndpoint, usual map[string]string) b
 }
 
 func sameEndpoint(have, want *modelplane.ModelEndpoint) bool {
-	return len(metaDifferences(have, want)) == 0 && equality.Semantic.DeepEqual(have.Spec, want.Spec)
+	_, keptOff := have.Annotations[evenkeel.AnnotationTrafficWithdrawnAt]
+	_, keepOff := want.Annotations[evenkeel.AnnotationTrafficWithdrawnAt]
+	return keptOff == keepOff && len(metaDifferences(have, want)) == 0 && equality.Semantic.DeepEqual(have.Spec, want.Spec)
 }
 
 func (s *state) deleteEndpoint(e *modelplane.ModelEndpoint) {

@@ -35,6 +35,7 @@ const (
 	EventScaledDown    = "ReplicaScaledDown"
 	EventMoved         = "ReplicaMoved"
 	EventUnplaceable   = "ReplicaUnplaceable"
+	EventHeld          = "ReplicaHeld"
 	EventRejected      = "ReplicaRejected"
 	EventDrifted       = "ReplicaDrifted"
 	EventScheduled     = "ReplicasScheduled"
@@ -79,6 +80,9 @@ func (s *state) tell(u *unit, move *evenkeel.Move) {
 	case next.serves && arrivedBefore(next):
 		s.tellMoved(next, next.placement.Status.Move)
 	}
+	if u.step == evenkeel.StepUnplaceable && s.Policy.holds() && !saysStep(u, evenkeel.StepUnplaceable) {
+		s.eventBoth(u, true, EventHeld, fmt.Sprintf("replica %s must leave %s and is held there: it waits for %s", u.name, u.clusterName(), u.waitingFor))
+	}
 	if u.nameTaken && u.rejected() == nil {
 		s.eventBoth(u, true, EventRejected, fmt.Sprintf("the name %s of the replica for %s/%d belongs to a ModelReplica that is not the deployment's; trying another",
 			u.name, u.clusterName(), u.index()))
@@ -86,8 +90,11 @@ func (s *state) tell(u *unit, move *evenkeel.Move) {
 }
 
 // arrivedBefore tells whether an earlier pass has written down that the replica serves.
-func arrivedBefore(u *unit) bool {
-	return u.placement.Status.Move != nil && u.placement.Status.Move.Step == evenkeel.StepServing
+func arrivedBefore(u *unit) bool { return saysStep(u, evenkeel.StepServing) }
+
+// saysStep tells whether an earlier pass has written down that the move is at a step.
+func saysStep(u *unit, step string) bool {
+	return u.placement.Status.Move != nil && u.placement.Status.Move.Step == step
 }
 
 // vacated tells that none of the units has a replica any more.
@@ -121,8 +128,20 @@ func (s *state) tellLeaving(u *unit) {
 			return
 		}
 		s.toldLeaving[key] = true
-		s.event(false, EventLeaving, fmt.Sprintf("replicas must leave %s: %s: %s", u.clusterName(), u.cause.message, strings.Join(s.leavingAlike(u), ", ")))
+		names := s.leavingAlike(u)
+		s.event(false, EventLeaving, fmt.Sprintf("replicas must leave %s: %s: %s%s", u.clusterName(), u.cause.message, strings.Join(names, ", "), s.pace(len(names))))
 	}
+}
+
+// pace says what replicas that must leave will wait for, if that is known from the start.
+func (s *state) pace(leaving int) string {
+	switch {
+	case s.Policy.Paused:
+		return "; moves are paused"
+	case leaving > s.Policy.AtOnce():
+		return fmt.Sprintf("; at most %d at a time", s.Policy.AtOnce())
+	}
+	return ""
 }
 
 // leavingAlike names the replicas that this pass is the first to say must leave the same cluster for the same cause.

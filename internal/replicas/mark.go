@@ -77,6 +77,8 @@ func (s *state) trace(u *unit, move *evenkeel.Move) {
 			step.To = next.clusterName()
 		}
 	}
+	written := u.placement.Status.Move
+	step.Written = written != nil && written.Step == step.Name && written.Reason == step.Reason
 	s.result.Steps = append(s.result.Steps, step)
 }
 
@@ -158,7 +160,9 @@ func (s *state) serving(u *unit) (status metav1.ConditionStatus, reason string) 
 	switch {
 	case s.Traffic == nil:
 		return "", ""
-	case u.alive() && u.withdrawn == nil && !u.deleting:
+	case s.unsaid(u):
+		return "", ""
+	case u.alive() && u.keepOff.IsZero() && !u.deleting:
 		if reason := s.servingReason(u); reason != evenkeel.ReasonNotRouted {
 			return metav1.ConditionTrue, reason
 		}
@@ -175,6 +179,8 @@ func (s *state) serving(u *unit) (status metav1.ConditionStatus, reason string) 
 func (s *state) readiness(u *unit) (status metav1.ConditionStatus, reason, message string) {
 	written := u.condition(evenkeel.ConditionReady)
 	switch {
+	case s.unsaid(u):
+		return "", "", ""
 	case u.ready() && s.almostServing(u):
 		return written.Status, written.Reason, written.Message
 	case u.ready():
@@ -190,6 +196,21 @@ func (s *state) readiness(u *unit) (status metav1.ConditionStatus, reason, messa
 	default:
 		return "", "", ""
 	}
+}
+
+// unsaid tells whether the placement of a replacement does not say yet how its replica stands. On a hub with routes, where
+// a move takes more writes, that it loads is told by what it replaces, and that it is ready when a route names it; unless
+// either takes too long.
+func (s *state) unsaid(u *unit) bool {
+	if s.Traffic == nil || u.placement.Spec.Replaces == "" || !u.alive() || u.leaving() || u.serves || u.condition(evenkeel.ConditionReady) != nil {
+		return false
+	}
+	due := s.notReadySince(u).Add(s.Policy.ReadyTimeout)
+	if ready := meta.FindStatusCondition(u.replica.Status.Conditions, modelplane.ConditionReady); u.ready() {
+		due = ready.LastTransitionTime.Add(stepLinger)
+	}
+	s.wake(due)
+	return s.Now.Before(due)
 }
 
 // almostServing tells whether a replica has just become ready and no route names it yet: both are then written at once.
@@ -261,6 +282,8 @@ func (s *state) moveOf(u *unit) *evenkeel.Move {
 func (s *state) passing(u, next *unit) bool {
 	var began time.Time
 	switch {
+	case u.step == evenkeel.StepWithdrawing && u.withdrawn == nil:
+		return true // the routes go soon; requests in flight end in a known time
 	case u.step == evenkeel.StepPlacing && next != nil:
 		began = next.placement.CreationTimestamp.Time
 	case u.step == evenkeel.StepDeleting && u.terminating():
@@ -277,7 +300,7 @@ func (s *state) passing(u, next *unit) bool {
 
 func (s *state) arrivalOf(u *unit) *evenkeel.Move {
 	written := u.placement.Status.Move
-	if u.uncreated() {
+	if u.uncreated() || s.unsaid(u) {
 		return written // what it replaces tells until there is something to tell
 	}
 	m := &evenkeel.Move{To: u.clusterName()}

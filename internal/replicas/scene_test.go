@@ -48,7 +48,7 @@ const atLeast80Gi = `device.capacity["gpu.acme.test"].memory.compareTo(quantity(
 //	    [leaving CAUSE] [settling CAUSE] [refused|taken] [moved CAUSE] [age DURATION]
 //	    [surge] [unrouted|routed] [withdrawing|withdrawn AGE] [seen AGE]
 //	replica NAME on C/I[(POOL)] [ready] [terminating] [foreign] [without pool]
-//	endpoint C/I [stripped]
+//	endpoint C/I [stripped [AGE] [unrouted AGE]]
 //	service K=V [asked AGE]
 //	route C/I
 //	fleet moves N of MAX | fleet loading CLUSTER N of MAX | fleet shows CAUSE on N
@@ -377,7 +377,7 @@ func (s *scene) endpoint(place string, words ...string) {
 		Spec:       modelplane.ModelEndpointSpec{URL: url, RewritePath: rewrite},
 	}
 	if s.Traffic != nil {
-		s.withBackend(e, slices.Contains(words, "stripped"))
+		s.withBackend(e, words)
 	}
 	s.Endpoints = append(s.Endpoints, e)
 }

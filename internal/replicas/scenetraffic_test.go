@@ -79,9 +79,18 @@ func (s *scene) route(place string) {
 	s.Traffic.Backends[types.NamespacedName{Namespace: s.Deployment.Namespace, Name: "backend-" + placement.ReplicaName("chat", cluster, index)}] = true
 }
 
-func (s *scene) withBackend(e *modelplane.ModelEndpoint, stripped bool) {
-	if stripped {
-		e.Labels = s.Traffic.unselected(e.Labels)
+func (s *scene) withBackend(e *modelplane.ModelEndpoint, words []string) {
+	for i := 0; i < len(words); i++ {
+		switch words[i] {
+		case "stripped":
+			e.Labels = s.Traffic.unselected(e.Labels)
+		case "unrouted":
+			i++
+			backend := types.NamespacedName{Namespace: e.Namespace, Name: "backend-" + e.Name}
+			s.Traffic.Unrouted = map[types.NamespacedName]time.Time{backend: now.Add(-s.duration(words[i]))}
+		default:
+			e.Annotations[evenkeel.AnnotationTrafficWithdrawnAt] = stamp(now.Add(-s.duration(words[i])))
+		}
 	}
 	e.Status.Routing = &modelplane.EndpointRouting{BackendName: "backend-" + e.Name}
 	e.Status.Conditions = []metav1.Condition{{

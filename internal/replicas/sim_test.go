@@ -65,6 +65,8 @@ type sim struct {
 	// services that select endpoints, nil for a hub without routes; and the backends that their routes name.
 	services []*modelplane.ModelService
 	backends map[types.NamespacedName]bool
+	// went is when a route last ceased to name a backend, and unrouted what the process remembers of that.
+	went, unrouted map[types.NamespacedName]time.Time
 	// withdrawnAt is when requests began to be kept off a replica.
 	withdrawnAt map[types.UID]time.Time
 	// broken is the first rule that did not hold.
@@ -179,6 +181,7 @@ func (s *sim) reconcile(killedAfter int) int {
 	result := Decide(s.observation())
 	for i, a := range result.Actions {
 		if i == killedAfter {
+			clear(s.unrouted)
 			return len(result.Actions)
 		}
 		err := s.apply(a)
@@ -297,7 +300,7 @@ func (s *sim) createReplica(a CreateReplica) error {
 }
 
 func (s *sim) addReplica(r *modelplane.ModelReplica) {
-	r.UID, r.ResourceVersion = types.UID(s.next()), s.next()
+	r.UID, r.ResourceVersion, r.CreationTimestamp = types.UID(s.next()), s.next(), metav1.NewTime(s.now)
 	s.replicas[r.Name] = r
 	s.started[r.UID] = s.now
 	if !s.poolsChanged {

@@ -31,6 +31,7 @@ import (
 func (s *sim) withRoutes() {
 	s.services = []*modelplane.ModelService{testService("chat", map[string]string{modelplane.LabelDeployment: "chat"})}
 	s.backends = map[types.NamespacedName]bool{}
+	s.went, s.unrouted = map[types.NamespacedName]time.Time{}, map[types.NamespacedName]time.Time{}
 }
 
 func testService(name string, labels map[string]string) *modelplane.ModelService {
@@ -44,7 +45,7 @@ func (s *sim) traffic() *Traffic {
 	if s.services == nil {
 		return nil
 	}
-	return &Traffic{Services: s.services, Backends: maps.Clone(s.backends)}
+	return &Traffic{Services: s.services, Backends: maps.Clone(s.backends), Unrouted: maps.Clone(s.unrouted)}
 }
 
 func (s *sim) applyEndpoint(e *modelplane.ModelEndpoint) {
@@ -55,7 +56,7 @@ func (s *sim) applyEndpoint(e *modelplane.ModelEndpoint) {
 		return
 	}
 	updated := old.DeepCopy()
-	updated.Labels, updated.Spec = e.Labels, e.Spec
+	updated.Labels, updated.Annotations, updated.Spec = e.Labels, e.Annotations, e.Spec
 	s.endpoints[e.Name] = updated
 	if r := s.replicas[e.Name]; r != nil && e.Labels[modelplane.LabelDeployment] == "" && s.withdrawnAt[r.UID].IsZero() {
 		s.withdrawnAt[r.UID] = s.now
@@ -91,6 +92,14 @@ func (s *sim) composeTraffic() (moved bool) {
 		}
 	}
 	moved = moved || !maps.Equal(s.backends, backends)
+	for backend := range s.backends {
+		if !backends[backend] {
+			s.went[backend], s.unrouted[backend] = s.now, s.now
+		}
+	}
+	for backend := range backends {
+		delete(s.unrouted, backend)
+	}
 	s.backends = backends
 	return moved
 }
@@ -100,13 +109,19 @@ func (s *sim) reached(r *modelplane.ModelReplica) bool {
 	return isReady(r) && (s.services == nil || s.endpoints[r.Name] != nil)
 }
 
-// checkRoutes checks that no route names a replica that is deleted, unless it was waited for.
+// checkRoutes checks that no route names a replica that is deleted, nor has until a moment ago, unless it was waited for.
 func (s *sim) checkRoutes(r *modelplane.ModelReplica) {
-	if !s.backends[types.NamespacedName{Namespace: r.Namespace, Name: "backend-" + r.Name}] || !isReady(r) {
+	const rounding = 2 * time.Second
+	backend := types.NamespacedName{Namespace: r.Namespace, Name: "backend-" + r.Name}
+	since := s.withdrawnAt[r.UID]
+	if !isReady(r) || !since.IsZero() && s.now.Sub(since) >= s.policy.TrafficGracePeriod-rounding {
 		return
 	}
-	if since := s.withdrawnAt[r.UID]; since.IsZero() || s.now.Sub(since) < s.policy.TrafficGracePeriod-2*time.Second {
+	if s.backends[backend] {
 		s.breaks("replica %s is deleted while a route names it", r.Name)
+	}
+	if went, routed := s.went[backend]; routed && s.now.Sub(went) < s.policy.RequestGracePeriod-rounding {
+		s.breaks("replica %s is deleted %s after a route named it", r.Name, s.now.Sub(went))
 	}
 }
 

@@ -96,6 +96,7 @@ func newState(o Observation) *state {
 	taken := s.addReplicas()
 	s.addPlacements(taken)
 	for u := range s.units {
+		u.keptOff = s.keptOff(u)
 		u.serves = s.serves(u)
 		u.cramped = s.crampedIn(u)
 	}

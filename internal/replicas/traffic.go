@@ -36,12 +36,22 @@ type Traffic struct {
 	Services []*modelplane.ModelService
 	// Backends that an HTTPRoute names, by namespace and name of the backend's Service.
 	Backends map[types.NamespacedName]bool
+	// Unrouted is since when no route has named a backend, as far as this process has seen it.
+	Unrouted map[types.NamespacedName]time.Time
 }
 
 // routed tells whether a route names an endpoint's backend.
 func (t *Traffic) routed(e *modelplane.ModelEndpoint) bool {
-	return e.Status.Routing != nil && e.Status.Routing.BackendName != "" &&
-		t.Backends[types.NamespacedName{Namespace: e.Namespace, Name: e.Status.Routing.BackendName}]
+	backend, ok := backendOf(e)
+	return ok && t.Backends[backend]
+}
+
+// backendOf gives the Service that routes name to reach an endpoint, once there is one.
+func backendOf(e *modelplane.ModelEndpoint) (types.NamespacedName, bool) {
+	if e.Status.Routing == nil || e.Status.Routing.BackendName == "" {
+		return types.NamespacedName{}, false
+	}
+	return types.NamespacedName{Namespace: e.Namespace, Name: e.Status.Routing.BackendName}, true
 }
 
 // selecting gives the services that select an endpoint with these labels, sorted by namespace and name.
@@ -120,7 +130,7 @@ func (s *state) hurryArrivals() {
 	}
 	for u := range s.units {
 		e := s.endpoint(u.name)
-		if u.serves || u.withdrawing() || u.withdrawn != nil || e == nil || !u.ready() {
+		if u.serves || u.withdrawing() || !u.keepOff.IsZero() || e == nil || !u.ready() {
 			continue
 		}
 		ready := meta.FindStatusCondition(e.Status.Conditions, modelplane.ConditionRoutingReady)

@@ -51,6 +51,9 @@ type unit struct {
 	redundant bool
 	// permitted tells that its replica may be made although what it replaces is there.
 	permitted bool
+	// keptOff is since when requests have been kept off its replica, and keepOff since when they are to be; zero if they are
+	// not.
+	keptOff, keepOff time.Time
 	// withdrawn is the condition TrafficWithdrawn that it is to have, nil for none.
 	withdrawn *metav1.Condition
 	// taintsSeen are the conditions that remember since when taints have been seen.
@@ -119,9 +122,7 @@ func (u *unit) ready() bool {
 }
 
 // withdrawing tells that requests are being kept off the replica.
-func (u *unit) withdrawing() bool {
-	return u.alive() && u.condition(evenkeel.ConditionTrafficWithdrawn) != nil
-}
+func (u *unit) withdrawing() bool { return u.alive() && !u.keptOff.IsZero() }
 
 // progress notes how the unit's move stands.
 func (u *unit) progress(step, reason, waitingFor string) {
@@ -173,10 +174,10 @@ func (s *state) notReadySince(u *unit) time.Time {
 	if c := u.condition(evenkeel.ConditionScheduled); c != nil && c.Status == metav1.ConditionTrue {
 		since = c.LastTransitionTime.Time
 	}
-	if went := s.wentAt(u); went.After(since) {
-		return went
+	if u.alive() {
+		since = later(since, u.replica.CreationTimestamp.Time)
 	}
-	return since
+	return later(since, s.wentAt(u))
 }
 
 // wentAt is when the last replica that a placement takes over from was deleted.

@@ -18,6 +18,7 @@ package replicas
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,7 +31,7 @@ import (
 func (s *state) withdraw(u *unit) {
 	if !u.committed() || u.deleting {
 		if s.Traffic != nil {
-			u.withdrawn = u.condition(evenkeel.ConditionTrafficWithdrawn)
+			u.keepOff, u.withdrawn = u.keptOff, u.condition(evenkeel.ConditionTrafficWithdrawn)
 		}
 		u.progress(evenkeel.StepDeleting, evenkeel.LeavingMoving, fmt.Sprintf("the ModelReplica %q to be gone", u.name))
 		return
@@ -65,60 +66,104 @@ func (s *state) deletionOf(u *unit) DeleteReplica {
 // had begun to answer has had its time. A route that still names a backend that is gone answers with an error, so it is
 // waited for; but not for longer than trafficGracePeriod.
 //
-// The clocks are the condition TrafficWithdrawn: False since the routes were asked to go, True since they have gone.
+// The endpoint remembers since when: its annotation is written with the labels that are taken off it. The condition
+// TrafficWithdrawn, a write of its own, is for people, where the routes take long.
 func (s *state) withdrawTraffic(u *unit, e *modelplane.ModelEndpoint) (gone bool) {
 	if s.Traffic == nil {
 		return true
 	}
-	written := u.condition(evenkeel.ConditionTrafficWithdrawn)
 	services := s.Traffic.selecting(s.childMeta(u, "endpoint").Labels)
-	if written == nil && len(services) == 0 && !s.Traffic.routed(e) {
-		return true
-	}
-	if written == nil {
-		s.setWithdrawn(u, metav1.ConditionFalse, evenkeel.ReasonWithdrawing, "")
+	routed := s.Traffic.routed(e)
+	if !u.withdrawing() {
+		if len(services) == 0 && !routed {
+			return true
+		}
+		u.keepOff = s.Now
 		s.hurry(services, s.Now)
 		u.progress(evenkeel.StepWithdrawing, evenkeel.LeavingMoving, routesToGo(e))
 		return false
 	}
-	began := written.LastTransitionTime.Time
-	routed := s.Traffic.routed(e)
-	switch {
-	case written.Status == metav1.ConditionTrue && !routed:
-		return s.finishRequests(u, began)
-	case routed && s.Now.Before(began.Add(s.Policy.TrafficGracePeriod)):
-		s.setWithdrawn(u, written.Status, written.Reason, written.Message)
-		s.hurry(services, began)
-		s.wake(began.Add(s.Policy.TrafficGracePeriod))
+	u.keepOff = u.keptOff
+	switch patience := u.keptOff.Add(s.Policy.TrafficGracePeriod); {
+	case !routed:
+		return s.finishRequests(u, e, patience)
+	case s.Now.Before(patience):
+		s.sayWithdrawing(u)
+		s.hurry(services, u.keptOff)
+		s.wake(patience)
 		u.progress(evenkeel.StepWithdrawing, evenkeel.LeavingMoving, routesToGo(e))
 		return false
-	case routed:
+	default:
 		s.eventBoth(u, true, EventTrafficGraceOver, fmt.Sprintf("a route still names replica %s on %s after %s (trafficGracePeriod): deleting it all the same",
 			u.name, u.clusterName(), s.Policy.TrafficGracePeriod))
 		return true
-	case s.Policy.RequestGracePeriod <= 0:
-		return true
-	default:
-		s.setWithdrawn(u, metav1.ConditionTrue, evenkeel.ReasonNoRoute, "")
-		return s.finishRequests(u, s.Now)
 	}
 }
 
-// finishRequests tells whether the replica has had its time to end what it had begun to answer when its routes went.
-func (s *state) finishRequests(u *unit, went time.Time) bool {
-	due := went.Add(s.Policy.RequestGracePeriod)
+// sayWithdrawing has the placement say that routes still name the replica, once that has taken too long to be passed over.
+func (s *state) sayWithdrawing(u *unit) {
+	due := u.keptOff.Add(stepLinger)
+	s.wake(due)
+	if u.condition(evenkeel.ConditionTrafficWithdrawn) != nil || !s.Now.Before(due) {
+		s.setWithdrawn(u, metav1.ConditionFalse, evenkeel.ReasonWithdrawing)
+	}
+}
+
+// finishRequests tells whether the replica has had its time to end what it had begun to answer when its routes went. A
+// process that was not there to see that counts from when it looked first, but not beyond what the routes' whole patience
+// would have led to.
+func (s *state) finishRequests(u *unit, e *modelplane.ModelEndpoint, patience time.Time) bool {
+	went := s.Now
+	if backend, ok := backendOf(e); ok && !s.Traffic.Unrouted[backend].IsZero() {
+		went = s.Traffic.Unrouted[backend]
+	}
+	if written := u.condition(evenkeel.ConditionTrafficWithdrawn); written != nil {
+		if written.Status == metav1.ConditionTrue {
+			went = written.LastTransitionTime.Time
+		}
+		s.setWithdrawn(u, metav1.ConditionTrue, evenkeel.ReasonNoRoute)
+	}
+	if patience.Before(went) {
+		went = patience
+	}
+	due := later(went, u.keptOff).Add(s.Policy.RequestGracePeriod)
 	if !s.Now.Before(due) {
 		return true
 	}
 	s.wake(due)
-	s.setWithdrawn(u, metav1.ConditionTrue, evenkeel.ReasonNoRoute, "")
 	u.progress(evenkeel.StepWithdrawing, evenkeel.LeavingMoving, fmt.Sprintf("requests in flight to end, until %s", stamp(due)))
 	return false
 }
 
-func (s *state) setWithdrawn(u *unit, status metav1.ConditionStatus, reason, message string) {
-	c := condition(u.placement.Status.Conditions, u.placement.Generation, s.Now, evenkeel.ConditionTrafficWithdrawn, status, reason, message)
+func (s *state) setWithdrawn(u *unit, status metav1.ConditionStatus, reason string) {
+	c := condition(u.placement.Status.Conditions, u.placement.Generation, s.Now, evenkeel.ConditionTrafficWithdrawn, status, reason, "")
 	u.withdrawn = &c
+}
+
+// keptOff tells since when requests have been kept off a unit's replica: its endpoint says so, or else the condition
+// TrafficWithdrawn. Zero if they are not.
+func (s *state) keptOff(u *unit) time.Time {
+	if s.endpoint(u.name) != nil {
+		at, err := time.Parse(time.RFC3339, s.endpoint(u.name).Annotations[evenkeel.AnnotationTrafficWithdrawnAt])
+		if err == nil {
+			return at
+		}
+	}
+	if c := u.condition(evenkeel.ConditionTrafficWithdrawn); c != nil {
+		return c.LastTransitionTime.Time
+	}
+	return time.Time{}
+}
+
+// keepOff takes from an endpoint the labels by which services select it, and has it remember since when.
+func (s *state) keepOff(e *modelplane.ModelEndpoint, since time.Time) {
+	e.Labels = s.Traffic.unselected(e.Labels)
+	annotations := maps.Clone(e.Annotations)
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[evenkeel.AnnotationTrafficWithdrawnAt] = stamp(since)
+	e.Annotations = annotations
 }
 
 func routesToGo(e *modelplane.ModelEndpoint) string {

@@ -252,6 +252,12 @@ func TestRecorderGathersAssignments(t *testing.T) {
 	now.Step(time.Millisecond)
 	assert.Equal(t, event("chat"), inner.events[2])
 	assert.Len(t, inner.events, 3)
+
+	replacement := ownedPlacement("chat")
+	replacement.Spec.Replaces = "chat-0-0"
+	recorder.Eventf(PodFor(replacement), nil, corev1.EventTypeNormal, "Scheduled", "Binding", "Successfully assigned %v to %v", "a/b", "east")
+	now.Step(assignedWindow)
+	assert.Len(t, inner.events, 3, "hub-manager tells of moves")
 }
 
 func ownedPlacement(deployment string) *evenkeel.ReplicaPlacement {

@@ -45,8 +45,11 @@ type eventRecorder struct {
 
 // Eventf implements events.EventRecorder. That a placement was assigned is said on its deployment, without the cluster
 // and once for all that are assigned together, so that a thousand replicas do not cost the hub a thousand writes. Where
-// each went stands in its placement, in the condition Scheduled.
+// each went stands in its placement, in the condition Scheduled. Of replacements hub-manager tells, as parts of moves.
 func (r *eventRecorder) Eventf(regarding, related runtime.Object, eventType, reason, action, note string, args ...any) {
+	if reason == evenkeel.ReasonScheduled && isReplacement(regarding) {
+		return
+	}
 	if deployment := deploymentReference(regarding); deployment != nil && reason == evenkeel.ReasonScheduled {
 		r.assigned.add(*deployment, eventType, action)
 		return
@@ -61,6 +64,16 @@ func (r *eventRecorder) Eventf(regarding, related runtime.Object, eventType, rea
 		note = fmt.Sprintf(note, args...)
 	}
 	r.recorder.Eventf(hubReference(regarding), hubReference(related), eventType, reason, action, "%s", clusterWords(note))
+}
+
+// isReplacement tells whether a translated Pod's placement takes over from another one.
+func isReplacement(obj runtime.Object) bool {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return false
+	}
+	requirements, err := RequirementsOf(pod)
+	return err == nil && requirements.Replaces != ""
 }
 
 // deploymentReference refers to the ModelDeployment that a translated Pod's placement belongs to, nil where it has none.

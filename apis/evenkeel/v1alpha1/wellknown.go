@@ -51,6 +51,10 @@ const LabelDeployment = "evenkeel.io/deployment"
 // refused the slot's ModelReplica. They are tried again after a while.
 const AnnotationRejectedClusters = "evenkeel.io/rejected-clusters"
 
+// AnnotationTrafficWithdrawnAt of a ModelEndpoint says since when (RFC 3339) requests are kept off its replica, which is
+// about to be deleted: the labels by which ModelServices select the endpoint are gone.
+const AnnotationTrafficWithdrawnAt = "evenkeel.io/traffic-withdrawn-at"
+
 // Condition types of a ReplicaPlacement.
 const (
 	// ConditionScheduled tells whether the placement has a cluster. Written by the hub scheduler.
@@ -62,8 +66,8 @@ const (
 	// ConditionServing tells whether requests reach the placement's replica. On hubs with ModelServices and HTTPRoutes
 	// only: on others a replica serves when it is ready.
 	ConditionServing = "Serving"
-	// ConditionTrafficWithdrawn tells that the replica is about to be deleted and that requests are kept off it: False
-	// while routes may still name it, True when none does. It is absent from a replica that is not about to be deleted.
+	// ConditionTrafficWithdrawn tells that requests are kept off the replica, which is about to be deleted, where the
+	// routes take long to go: False while one names it, True when none does.
 	ConditionTrafficWithdrawn = "TrafficWithdrawn"
 	// ConditionTaintSeenPrefix begins the types of conditions that remember since when a taint has been seen that does
 	// not say when it was added, for a deployment that tolerates it for a limited time. What follows is a hash of the

@@ -111,7 +111,7 @@ func TestDisruptionPolicies(t *testing.T) {
 	w := newIdleWorld(t)
 	w.startStandIn(standin.Options{LoadTime: 500 * time.Millisecond})
 	w.scheduler = startScheduler(t)
-	w.manager = startManager(t, "  disruption: {readyTimeout: 2m}\n")
+	w.manager = startManager(t, "  disruption: {readyTimeout: 2m}\n  stepEvents: true\n")
 
 	w.run("MakeBeforeBreak never has fewer replicas than are wanted", func(w *world) {
 		w.cluster("east", 2)
@@ -129,7 +129,14 @@ func TestDisruptionPolicies(t *testing.T) {
 			return ""
 		})
 		assert.Equal(t, 2, fewest, "replicas that served at the worst moment")
+		w.expectEvent("chat", "ReplicaLeaving", "; at most 1 at a time")
 		w.expectEvent("chat", "ReplicaMoved", "moved from east: UntoleratedTaint (asked for by")
+		w.expectPlacementEvent("chat-0-1", "StepPlacing", "from east: UntoleratedTaint (asked for by")
+		w.expectPlacementEvent("chat-0-1", "StepLoading", "from east to west: UntoleratedTaint")
+		w.expectPlacementEvent("chat-1-1", "StepWaiting", "waits for other replicas of the deployment to serve")
+		w.expectPlacementEvent("chat-0-1", "StepDeleting", "waits for the ModelReplica")
+		w.expectPlacementEvent("chat-0-1", "StepMoved", "from east to west")
+		w.expectPlacementEvent("chat-0-2", "StepServing", "from east to west")
 		w.eventually(func() string {
 			p := w.placement("chat-0-1")
 			c := meta.FindStatusCondition(p.Status.Conditions, evenkeel.ConditionMoved)
@@ -174,6 +181,8 @@ func TestDisruptionPolicies(t *testing.T) {
 		w.setTaints("east", retire)
 		w.expectMove("chat-0-1", evenkeel.StepUnplaceable, evenkeel.LeavingUnplaceable)
 		assert.Contains(t, w.placement("chat-0-1").Status.Move.WaitingFor, "0/1 clusters are available")
+		w.expectEvent("chat", "ReplicaHeld", "must leave east and is held there: it waits for a destination: 0/1 clusters are available")
+		w.expectPlacementEvent("chat-0-1", "ReplicaHeld", "is held there")
 		w.stays("chat@east/0(h)")
 		w.cluster("west", 1)
 		w.expectServing("chat", "west", 1)

@@ -37,6 +37,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
@@ -77,14 +78,14 @@ func runTests(m *testing.M) (code int, err error) {
 	return code, hub.stop()
 }
 
-// startHub starts a control plane with Modelplane's kinds from a folder under manifests/dev.
-func startHub(ctx context.Context, crds string) (*testHub, error) {
+// startHub starts a control plane with the kinds from folders under manifests/dev.
+func startHub(ctx context.Context, crds ...string) (*testHub, error) {
 	cp, err := controlplane.Start(ctx, controlplane.Options{AuditPolicy: controlplane.WritesAuditPolicy()})
 	if err != nil {
 		return nil, err
 	}
 	h := &testHub{ControlPlane: cp}
-	if err := h.prepare(ctx, crds); err != nil {
+	if err := h.prepare(ctx, crds...); err != nil {
 		return nil, errors.Join(err, h.stop())
 	}
 	return h, nil
@@ -94,10 +95,14 @@ func (h *testHub) stop() error {
 	return errors.Join(h.Stop(), os.RemoveAll(h.folder))
 }
 
-func (h *testHub) prepare(ctx context.Context, crds string) error {
+func (h *testHub) prepare(ctx context.Context, crds ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	if err := h.InstallCRDs(ctx, filepath.Join(root, "manifests/dev", crds), root+"/manifests/hub/crds"); err != nil {
+	folders := []string{root + "/manifests/hub/crds"}
+	for _, folder := range crds {
+		folders = append(folders, filepath.Join(root, "manifests/dev", folder))
+	}
+	if err := h.InstallCRDs(ctx, folders...); err != nil {
 		return err
 	}
 	// The garbage collector learns of new kinds every half minute, or when it starts.
@@ -107,7 +112,7 @@ func (h *testHub) prepare(ctx context.Context, crds string) error {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		coordinationv1.AddToScheme, corev1.AddToScheme, eventsv1.AddToScheme, schedulingv1.AddToScheme,
-		modelplane.AddToScheme, evenkeel.AddToScheme,
+		modelplane.AddToScheme, evenkeel.AddToScheme, gatewayv1.Install,
 	} {
 		if err := add(scheme); err != nil {
 			return err

@@ -269,9 +269,19 @@ func (w *world) replica(name string) *modelplane.ModelReplica {
 // expectEvent waits for an event about a deployment.
 func (w *world) expectEvent(deployment, reason, note string) {
 	w.t.Helper()
+	w.expectEventOn("ModelDeployment", deployment, reason, note)
+}
+
+func (w *world) expectPlacementEvent(placement, reason, note string) {
+	w.t.Helper()
+	w.expectEventOn("ReplicaPlacement", placement, reason, note)
+}
+
+func (w *world) expectEventOn(kind, name, reason, note string) {
+	w.t.Helper()
 	w.eventually(func() string {
 		var notes []string
-		for _, e := range w.events("ModelDeployment", deployment) {
+		for _, e := range w.events(kind, name) {
 			if e.Reason == reason && strings.Contains(e.Note, note) {
 				return ""
 			}
