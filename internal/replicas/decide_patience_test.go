@@ -74,6 +74,11 @@ func TestDecidePatience(t *testing.T) {
 			[]string{"mark 0-1: ready"},
 		},
 		{
+			"also if one stays that is tolerated for good",
+			[]string{"wants 1 tolerates acme.test/noexecute", "east h:2 NoExecute added 1h", "0-1 on east/0 ready settling Tolerating", "endpoint east/0"},
+			[]string{"mark 0-1: ready"},
+		},
+		{
 			"a taint that does not say since when is timed from when it is first seen",
 			[]string{"wants 1 tolerates acme.test/noexecute for 60", "east h:2 NoExecute", "0-1 on east/0 ready", "endpoint east/0"},
 			[]string{"mark 0-1: seen acme.test/noexecute:NoExecute, ready, " + until + "2026-03-01T12:01:00Z"},

@@ -30,8 +30,13 @@ func TestDecideTraffic(t *testing.T) {
 			[]string{"hurry service front/front-0"},
 		},
 		{
-			"once is enough",
+			"asked in the same moment: it may not have seen the endpoint, and is asked once more",
 			[]string{"service modelplane.ai/deployment=chat asked 59s", "wants 1", "east h:2", "0-1 on east/0 ready unrouted", "endpoint east/0"},
+			[]string{"hurry service front/front-0"},
+		},
+		{
+			"that is enough",
+			[]string{"service modelplane.ai/deployment=chat asked 55s", "wants 1", "east h:2", "0-1 on east/0 ready unrouted", "endpoint east/0"},
 			nil,
 		},
 		{
@@ -95,7 +100,7 @@ func TestDecideTraffic(t *testing.T) {
 		},
 		{
 			"if that takes long, the placement says so",
-			[]string{"service modelplane.ai/deployment=chat asked 20s", "wants 1", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint", "0-2 for 0-1 excluding east on west/0 uncreated", "endpoint east/0 stripped 20s", "route east/0"},
+			[]string{"service modelplane.ai/deployment=chat asked 14s", "wants 1", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint", "0-2 for 0-1 excluding east on west/0 uncreated", "endpoint east/0 stripped 20s", "route east/0"},
 			[]string{"mark 0-1: ready, served, leaving UntoleratedTaint, withdrawing, Withdrawing"},
 		},
 		{
@@ -170,7 +175,7 @@ func TestDecideTraffic(t *testing.T) {
 		},
 		{
 			"also while a route still names it",
-			[]string{"service modelplane.ai/deployment=chat asked 10s", "wants 1 paused", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint", "0-2 for 0-1 excluding east on west/0 uncreated", "endpoint east/0 stripped 10s", "route east/0"},
+			[]string{"service modelplane.ai/deployment=chat asked 5s", "wants 1 paused", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint", "0-2 for 0-1 excluding east on west/0 uncreated", "endpoint east/0 stripped 10s", "route east/0"},
 			[]string{"mark 0-1: ready, served, leaving UntoleratedTaint, withdrawing, Withdrawing"},
 		},
 		{
@@ -180,7 +185,7 @@ func TestDecideTraffic(t *testing.T) {
 		},
 		{
 			"one that is withdrawing counts as out of service",
-			[]string{"service modelplane.ai/deployment=chat asked 20s", "wants 2", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint", "0-2 for 0-1 excluding east on west/0 uncreated age 20m", "endpoint east/0 stripped 20s", "route east/0",
+			[]string{"service modelplane.ai/deployment=chat asked 14s", "wants 2", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint", "0-2 for 0-1 excluding east on west/0 uncreated age 20m", "endpoint east/0 stripped 20s", "route east/0",
 				"1-1 on east/1 ready routed leaving UntoleratedTaint", "1-2 for 1-1 excluding east on west/1 uncreated", "endpoint east/1", "route east/1"},
 			[]string{"mark 0-1: ready, served, leaving UntoleratedTaint, withdrawing, Withdrawing", "mark 1-1: ready, served, leaving UntoleratedTaint, Waiting"},
 		},

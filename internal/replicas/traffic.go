@@ -140,12 +140,21 @@ func (s *state) hurryArrivals() {
 	}
 }
 
-// hurry asks those services to look again that have not been asked since a time.
+// hurry asks those services to look again that have not been asked since a time. One that was asked within a moment of it
+// may have looked before it could see what it was to see, and is asked once more if that moment brings nothing.
 func (s *state) hurry(services []*modelplane.ModelService, since time.Time) {
+	moment := since.Add(stepLinger)
 	for _, service := range services {
 		asked, err := time.Parse(time.RFC3339Nano, service.Annotations[modelplane.AnnotationReconcileRequestedAt])
 		key := types.NamespacedName{Namespace: service.Namespace, Name: service.Name}
-		if err == nil && !asked.Before(since) || s.hurried[key] {
+		switch {
+		case s.hurried[key]:
+			continue
+		case err != nil || asked.Before(since):
+		case !asked.Before(moment):
+			continue
+		case s.Now.Before(moment):
+			s.wake(moment)
 			continue
 		}
 		s.hurried[key] = true
