@@ -24,6 +24,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -151,8 +152,8 @@ func (r *Reconciler) reconcile(ctx context.Context, tm *ome.TrafficMap) (ctrl.Re
 	if tm.DeletionTimestamp != nil {
 		return r.finalize(ctx, tm)
 	}
-	if tm.Status.SourceUID == "" && tm.Status.Publisher == nil {
-		return ctrl.Result{}, nil // just made; its first status is an event
+	if !computed(tm) {
+		return ctrl.Result{}, nil // just made or just changed; the status that follows is an event
 	}
 	isvc, err := r.owner(ctx, tm)
 	if err != nil {
@@ -174,6 +175,13 @@ func (r *Reconciler) reconcile(ctx context.Context, tm *ome.TrafficMap) (ctrl.Re
 		return r.withdraw(ctx, tm)
 	}
 	return r.publish(ctx, tm, p)
+}
+
+// computed tells whether the routing controller is done with a map as it is now. Until then a write would only be in its
+// way, and an entry may be somebody's edit that it is about to put right.
+func computed(tm *ome.TrafficMap) bool {
+	c := meta.FindStatusCondition(tm.Status.Conditions, ome.TrafficMapRoutable)
+	return c != nil && c.ObservedGeneration == tm.Generation
 }
 
 // plan is nil where there is nothing to publish to.

@@ -134,6 +134,7 @@ func TestNearMissKey(t *testing.T) {
 		"ome.io/traffic-drained":          true,
 		"ome.io/traffic-drain-worker-a":   true,
 		"ome.io/Traffic-Drain":            true,
+		"ome.io/Traffic-Drain-worker-a":   true,
 		"ome.io/TRAFFIC-DRAIN":            true,
 		"ome.io/traffic_drain":            true,
 		"ome.io/trafic-drain":             true,

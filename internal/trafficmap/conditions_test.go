@@ -191,6 +191,7 @@ func TestZeroCauseOf(t *testing.T) {
 		})
 	}
 	assert.Equal(t, ZeroUnready, ZeroCauseOf(v1beta1.TrafficMapEntry{Cluster: "bare"}))
+	assert.Equal(t, ZeroUnadmitted, ZeroCauseOf(v1beta1.TrafficMapEntry{Cluster: "bare", Healthy: true}), "what says that it is healthy is not unready")
 }
 
 // TestEntryFormOnTheWire: weight and healthy are there even when zero, the rest only when

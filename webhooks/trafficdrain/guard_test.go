@@ -145,6 +145,21 @@ func TestVerdicts(t *testing.T) {
 		"blackout, only warned":  {config: warnBlackout, objects: []client.Object{trafficMap()}, edited: annotated(key, drainAB), warned: []string{`drains "a", "b" would leave InferenceService prod/chat without traffic`}},
 		"blackout, insisted":     {objects: []client.Object{trafficMap()}, edited: annotated(key, drainAB, allowBlackout, "b"), warned: []string{"insists on it"}},
 		"blackout, insisted odd": {objects: []client.Object{trafficMap()}, edited: annotated(key, drainAB, allowBlackout, ""), denied: "without traffic"},
+		"blackout, insisted for another": {
+			objects: []client.Object{trafficMap()}, old: annotated(key, drainA, allowBlackout, "a"), edited: annotated(key, drainAB, allowBlackout, "a"),
+			denied: `drain "b" would leave`,
+		},
+		"held already": {
+			objects: []client.Object{trafficMap()}, old: annotated(key, drainA),
+			edited: annotated(key, `{"a":{"cluster":"worker-a","reason":"r"},"again":{"cluster":"worker-a","reason":"r"}}`),
+			warned: []string{`cluster "worker-a" has weight 0 already: held by a drain`},
+		},
+		"two ends at once": {
+			objects: []client.Object{trafficMap()}, old: annotated(key, drainAB), edited: annotated(key, "{}"),
+			warned: []string{`this edit ends 2 drains: "a" of cluster "worker-a", "b" of cluster "worker-b"`},
+		},
+		"one end":      {objects: []client.Object{trafficMap()}, old: annotated(key, drainAB), edited: annotated(key, drainA)},
+		"one end, all": {objects: []client.Object{trafficMap()}, old: annotated(key, drainA), edited: annotated(), warned: []string{`removing ome.io/traffic-drain ends 1 drain: "a"`}},
 		"blackout, another's map": {
 			objects: []client.Object{foreign}, edited: annotated(key, drainAB),
 			warned: []string{`names the unknown cluster "worker-a"`, `names the unknown cluster "worker-b"`},

@@ -20,8 +20,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -41,9 +39,6 @@ var (
 	policies    = evenkeel.GroupVersion.WithResource("disruptionpolicies")
 )
 
-// completionLimit bounds the request for names that a shell waits for.
-const completionLimit = 3 * time.Second
-
 // CompleteName completes the first argument with the names of InferenceClusters.
 func CompleteName(f *cli.Factory) cobra.CompletionFunc {
 	complete := CompleteNames(f)
@@ -57,26 +52,17 @@ func CompleteName(f *cli.Factory) cobra.CompletionFunc {
 
 // CompleteNames completes each argument with the name of an InferenceCluster that is not there yet.
 func CompleteNames(f *cli.Factory) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		ctx, cancel := context.WithTimeout(cmd.Context(), completionLimit)
-		defer cancel()
-		client, err := f.Client()
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
+	return f.Complete(func(ctx context.Context, client dynamic.Interface, args []string) ([]string, error) {
 		list, err := cli.List[modelplane.InferenceCluster](ctx, client.Resource(clusters), metav1.ListOptions{})
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
 		var names []string
 		for i := range list {
-			if strings.HasPrefix(list[i].Name, prefix) && !slices.Contains(args, list[i].Name) {
+			if !slices.Contains(args, list[i].Name) {
 				names = append(names, list[i].Name)
 			}
 		}
 		slices.Sort(names)
-		return names, cobra.ShellCompDirectiveNoFileComp
-	}
+		return names, err
+	})
 }
 
 // oneCluster checks that a command has got the name of a cluster.

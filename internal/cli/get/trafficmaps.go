@@ -57,13 +57,33 @@ PUBLISHED is True only once the publisher has written the newest weights, which 
 		Example: fmt.Sprintf("  %s get trafficmap chat -n prod", f.Program),
 		Args:    cobra.MaximumNArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
+
+		ValidArgsFunction: f.Complete(o.names),
 	}
 	flags := cmd.Flags()
 	flags.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "list those of all namespaces")
 	flags.StringVarP(&o.selector, "selector", "l", "", "list those whose labels match")
 	flags.StringVarP(&o.output, "output", "o", cli.FormatTable, "table, wide, json or yaml")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(
+		[]string{cli.FormatTable, cli.FormatWide, cli.FormatJSON, cli.FormatYAML}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
+
+// names are the maps that the command may be about.
+func (o *trafficMaps) names(ctx context.Context, client dynamic.Interface, args []string) ([]string, error) {
+	namespace, err := o.Namespace()
+	if err != nil || len(args) > 0 {
+		return nil, err
+	}
+	list, err := cli.List[v1beta1.TrafficMap](ctx, client.Resource(resource).Namespace(namespace), metav1.ListOptions{})
+	var names []string
+	for i := range list {
+		names = append(names, list[i].Name)
+	}
+	return names, err
+}
+
+var resource = v1beta1.GroupVersion.WithResource("trafficmaps")
 
 func (o *trafficMaps) run(ctx context.Context, args []string) error {
 	if !cli.KnownFormat(o.output) {
@@ -83,7 +103,7 @@ func (o *trafficMaps) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	maps := client.Resource(v1beta1.GroupVersion.WithResource("trafficmaps")).Namespace(namespace)
+	maps := client.Resource(resource).Namespace(namespace)
 	if len(args) > 0 {
 		return o.one(ctx, maps, namespace, args[0])
 	}

@@ -60,6 +60,7 @@ func (a *action) addFlags(cmd *cobra.Command) {
 	flags.BoolVar(&a.yes, "yes", false, "confirm the exact preview without an interactive prompt")
 	flags.StringVar(&a.dryRun, "dry-run", dryRunNone, "none, client (check here, send nothing) or server (let the API server check, store nothing)")
 	flags.StringVarP(&a.output, "output", "o", cli.FormatTable, "table, wide, json or yaml")
+	completeModes(cmd)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return &cli.Error{Message: "invalid traffic action flags; use --help", Cause: guarded.OneLine(err.Error())}
 	})

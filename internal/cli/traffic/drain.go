@@ -34,6 +34,7 @@ func newDrain(f *cli.Factory) *cobra.Command {
 
 func newUndrain(f *cli.Factory) *cobra.Command {
 	a, cmd := undrainAction(f)
+	_ = cmd.RegisterFlagCompletionFunc("id", completeID(f, &scope{}))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args) }
 	return cmd
 }
@@ -52,11 +53,13 @@ running there, and the other clusters share the traffic in the same ratio as bef
 
   # Drain, without being asked
   %[1]s traffic drain chat -n prod --workload-cluster worker-a --id maintenance-a --reason "planned maintenance" --yes`, f.Program),
-		Args: cobra.ArbitraryArgs,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: completeService(f, routedService),
 	}
 	a.addFlags(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&a.drain.Cluster, "workload-cluster", "", "WorkloadCluster to drain (required). Not --cluster, which selects the API server")
+	_ = cmd.RegisterFlagCompletionFunc("workload-cluster", completeCluster(f))
 	flags.StringVar(&a.drain.Reason, "reason", "", "why, in at most 256 bytes without secrets (required)")
 	a.validate = func() error {
 		if a.drain.Cluster == "" {
@@ -84,6 +87,8 @@ func undrainAction(f *cli.Factory) (*action, *cobra.Command) {
 weight back when no other drain names it.`,
 		Example: fmt.Sprintf(`  %s traffic undrain chat -n prod --id maintenance-a`, f.Program),
 		Args:    cobra.ArbitraryArgs,
+
+		ValidArgsFunction: completeService(f, drainedService),
 	}
 	a.addFlags(cmd)
 	a.validate = func() error { return guarded.Refusal(trafficdrain.ValidateID(a.drain.ID)) }

@@ -52,7 +52,9 @@ does not show the drain yet), Pending (the cluster has no entry, so nothing is h
 	}
 	o.scope.addFlags(cmd)
 	cmd.Flags().StringVar(&o.cluster, "workload-cluster", "", "only drains of this cluster")
+	_ = cmd.RegisterFlagCompletionFunc("workload-cluster", completeCluster(f))
 	cmd.Flags().StringVarP(&o.output, "output", "o", cli.FormatTable, "table, wide, json or yaml")
+	completeModes(cmd)
 	return cmd
 }
 

@@ -106,6 +106,7 @@ func newFleetUndrain(f *cli.Factory) *cobra.Command {
 	fl := &fleet{action: a}
 	fl.decide = fl.decideUndrain
 	fl.addCommand(cmd, "remove the drain from every service that has it, instead of from one")
+	_ = cmd.RegisterFlagCompletionFunc("id", completeID(f, &fl.scope))
 	cmd.Use = "undrain (INFERENCESERVICE | --all-services) --id ID"
 	cmd.Example += fmt.Sprintf(`
 

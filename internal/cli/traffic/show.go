@@ -82,8 +82,11 @@ func (s *show) command(verb, short string) *cobra.Command {
 		Short: short,
 		Args:  cobra.ExactArgs(1),
 		RunE:  func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args[0]) },
+
+		ValidArgsFunction: completeService(s.Factory, anyService),
 	}
 	cmd.Flags().StringVarP(&s.output, "output", "o", cli.FormatTable, "table, wide, json or yaml")
+	completeModes(cmd)
 	return cmd
 }
 

@@ -28,6 +28,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -54,6 +55,7 @@ func TestPublisher(t *testing.T) {
 	t.Run("a route that is somebody else's", routeTaken)
 	t.Run("what the publisher cannot do", invalidPlans)
 	t.Run("an edit of the route is put right", routeEdited)
+	t.Run("a frozen map keeps its route", routeFrozen)
 }
 
 func route(t *testing.T, namespace, name string) *gateway.HTTPRoute {
@@ -252,6 +254,28 @@ func routeEdited(t *testing.T) {
 		kubectl(t, "patch", "service", s.Name, "-n", isvc.Namespace, "--type=merge", "-p", `{"spec":{"externalName":"evil.example.com"}}`)
 	}
 	expectShares(t, isvc, "worker-a.example.com=2 worker-b.example.com=1")
+}
+
+// routeFrozen changes a service whose drains cannot be read: its map stays behind, and its route as it was.
+func routeFrozen(t *testing.T) {
+	isvc := newChat(t)
+	annotate(t, isvc, `{"a":{"cluster":"worker-a","reason":"r"}}`)
+	drained := expectShares(t, isvc, "worker-a.example.com=0 worker-b.example.com=1")
+	expectCondition(t, isvc, ome.TrafficMapPublished, metav1.ConditionTrue, "Published", "")
+	annotate(t, isvc, `[]`)
+	update(t, isvc, func() error {
+		isvc.Spec.Routing = &ome.RoutingSpec{CapacityFactors: map[string]resource.Quantity{"worker-b": resource.MustParse("3")}}
+		return hub.client.Update(t.Context(), isvc)
+	})
+	place(t, isvc, candidate("worker-a", 4, 4), candidate("worker-b", 2, 2), candidate("worker-c", 2, 2))
+	expectCondition(t, isvc, ome.TrafficMapPublished, metav1.ConditionFalse, "InvalidOwner", "TrafficMap owner identity is invalid or stale")
+	now := expectShares(t, isvc, "worker-a.example.com=0 worker-b.example.com=1")
+	assert.Equal(t, drained.ResourceVersion, now.ResourceVersion)
+	assert.NotNil(t, trafficMap(t, isvc).Status.GatewayRef, "it says still where the traffic goes")
+
+	annotate(t, isvc, "-")
+	expectShares(t, isvc, "worker-a.example.com=2 worker-b.example.com=3 worker-c.example.com=1")
+	expectCondition(t, isvc, ome.TrafficMapPublished, metav1.ConditionTrue, "Published", "")
 }
 
 // TestWithdrawn checks that a gateway which is no longer configured loses what it had.

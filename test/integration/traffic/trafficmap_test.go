@@ -43,7 +43,7 @@ const inputValid = "evenkeel.io/InputValid"
 
 // TestTrafficMaps runs every test of what a map says against one manager without a gateway.
 func TestTrafficMaps(t *testing.T) {
-	startManager(t, "")
+	_, log := startManager(t, "")
 	t.Run("bad value after a good one keeps the map", frozenByDrains)
 	t.Run("bad routing values keep the map", frozenByRouting)
 	t.Run("bad value from the start makes no map", frozenFromTheStart)
@@ -55,6 +55,9 @@ func TestTrafficMaps(t *testing.T) {
 	t.Run("a map of somebody else stands in the way", nameTaken)
 	t.Run("not routed", notRouted)
 	t.Run("health probes", healthProbes)
+	for _, private := range []string{"sk-", "not ready for it"} {
+		assert.NotContains(t, log.String(), private, "what is written into the annotation is not logged")
+	}
 }
 
 func newChat(t *testing.T) *ome.InferenceService {
@@ -151,6 +154,9 @@ func optOut(t *testing.T) {
 		}
 		return ""
 	})
+	annotate(t, isvc, "-")
+	newChat(t) // another service that is handled afterwards
+	assert.Empty(t, trafficMap(t, isvc).Name, "the end of a drain brings no map back")
 }
 
 func twoDrains(t *testing.T) {
