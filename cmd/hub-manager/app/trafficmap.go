@@ -22,6 +22,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	gateway "sigs.k8s.io/gateway-api/apis/v1"
 
 	configapi "github.com/evenkeel-io/evenkeel/apis/config/v1alpha1"
@@ -30,6 +32,13 @@ import (
 	"github.com/evenkeel-io/evenkeel/controllers/trafficmap/probe"
 	"github.com/evenkeel-io/evenkeel/controllers/trafficpublisher"
 )
+
+// withoutFieldOwners has the cache forget who wrote which field of the kinds that TrafficMaps are about: nobody here asks,
+// and of a map with many clusters it is as large as the rest. A write without it leaves it as it is.
+func withoutFieldOwners(options *ctrl.Options) {
+	lean := cache.ByObject{Transform: cache.TransformStripManagedFields()}
+	options.Cache.ByObject = map[client.Object]cache.ByObject{&ome.TrafficMap{}: lean, &ome.InferenceService{}: lean}
+}
 
 // setupTrafficMaps registers the controllers of TrafficMaps if they are switched on. Unlike what is on by default, they
 // end the manager where they cannot work: somebody has asked for them.
