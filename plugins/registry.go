@@ -49,7 +49,7 @@ type Dependencies struct {
 	Replicas cache.SharedIndexInformer
 	// Writer records decisions.
 	Writer virtual.PlacementWriter
-	// Budgets gives what DisruptionPolicies allow, for a profile that preempts.
+	// Budgets gives what DisruptionPolicies allow, for a profile that preempts, by priority or by quota.
 	Budgets preemption.Budgets
 }
 
@@ -62,7 +62,7 @@ func Registry(d Dependencies) frameworkruntime.Registry {
 		rank.Name:               withoutArgs(rank.Name, rank.New),
 		preemption.Name:         preemption.New(d.Budgets),
 		placementbinder.Name:    withoutArgs(placementbinder.Name, placementbinder.New(d.Writer)),
-		capacityscheduling.Name: withoutArgs(capacityscheduling.Name, capacity.New),
+		capacityscheduling.Name: withoutArgs(capacityscheduling.Name, capacity.New(capacity.Budgets(d.Budgets))),
 	}
 }
 

@@ -27,8 +27,10 @@ import (
 
 // The labels of every budget that Evenkeel makes. Whoever takes Evenkeel away deletes the budgets by them.
 const (
+	// LabelManagedBy of a PodDisruptionBudget has the value evenkeel-workload-manager if Evenkeel made it.
 	LabelManagedBy = "app.kubernetes.io/managed-by"
 	ManagedBy      = "evenkeel-workload-manager"
+	// LabelComponent of a PodDisruptionBudget names the component of the serving path that it protects.
 	LabelComponent = "evenkeel.io/component"
 )
 

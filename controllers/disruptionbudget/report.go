@@ -35,11 +35,16 @@ import (
 
 // The reasons of events on workloads; those of warnings are the values of the metric's label "problem" too.
 const (
-	ReasonBudgetExists   = "BudgetExists"
-	ReasonOverlap        = "OverlappingBudgets"
-	ReasonHopeless       = "HopelessBudget"
+	// ReasonBudgetExists is a workload that somebody else's budget protects, so that Evenkeel makes none.
+	ReasonBudgetExists = "BudgetExists"
+	// ReasonOverlap is a workload with several budgets, whose pods nobody can evict.
+	ReasonOverlap = "OverlappingBudgets"
+	// ReasonHopeless is a budget of somebody else that never lets a pod go.
+	ReasonHopeless = "HopelessBudget"
+	// ReasonSelectsNothing is a budget of somebody else that selects no pod of the workload that it seems to be for.
 	ReasonSelectsNothing = "BudgetSelectsNothing"
-	ReasonLeaderGated    = "LeaderGated"
+	// ReasonLeaderGated is a workload of which only the leader gets ready, so that a budget would never let it go.
+	ReasonLeaderGated = "LeaderGated"
 )
 
 // finding is one thing to tell about a workload.

@@ -50,8 +50,10 @@ const Name = "spread"
 
 // The reasons of events on workloads.
 const (
+	// ReasonMovedApart is a workload of which a pod was evicted, since another one runs on the same node.
 	ReasonMovedApart = "MovedApart"
-	ReasonNotMoved   = "CannotMoveApart"
+	// ReasonNotMoved is one whose pods share a node and cannot be moved apart now; the note says why.
+	ReasonNotMoved = "CannotMoveApart"
 )
 
 // maxBackoff is how many times the configured backoff it grows to.

@@ -39,11 +39,16 @@ const (
 
 // Reasons of events, all on the InferenceService.
 const (
-	reasonFrozen    = "TrafficMapFrozen"
+	// reasonFrozen is a service whose map is left as it is, or not made, since what it is made from is not valid.
+	reasonFrozen = "TrafficMapFrozen"
+	// reasonNameTaken is a service whose map cannot be made, since somebody else's has its name.
 	reasonNameTaken = "TrafficMapNameTaken"
-	reasonDrained   = "TrafficDrained"
+	// reasonDrained is a cluster that gets no traffic of the service from now on, by a drain.
+	reasonDrained = "TrafficDrained"
+	// reasonUndrained is a cluster that no drain of the service holds any more.
 	reasonUndrained = "TrafficUndrained"
-	reasonDark      = "NotRoutable"
+	// reasonDark is a service that no cluster gets traffic for.
+	reasonDark = "NotRoutable"
 )
 
 // maxMessage is how long a message of an event or a condition may be.

@@ -35,9 +35,12 @@ const conditionInputValid = "evenkeel.io/InputValid"
 
 // Reasons of the condition.
 const (
-	reasonInvalidDrains  = "InvalidTrafficDrain"
+	// reasonInvalidDrains is the reason of the condition evenkeel.io/InputValid where the annotation with the drains is not valid.
+	reasonInvalidDrains = "InvalidTrafficDrain"
+	// reasonInvalidRouting is its reason where the service's own routing is not valid.
 	reasonInvalidRouting = "InvalidRouting"
-	reasonValid          = "Valid"
+	// reasonValid is its reason where all is valid again.
+	reasonValid = "Valid"
 )
 
 // freeze leaves the map as it is, whole, and says why. A new look is taken when the service

@@ -17,7 +17,6 @@ limitations under the License.
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 
@@ -30,36 +29,36 @@ import (
 )
 
 // commands writes the plugin's commands. The flags that kubectl has too are not repeated.
-func commands(b *bytes.Buffer) {
+func commands(p *page) {
 	root := plugin.NewRoot(cli.Evenkeel, genericiooptions.IOStreams{})
-	b.WriteString("## kubectl evenkeel\n\n" +
+	p.WriteString("## kubectl evenkeel\n\n" +
 		"Every command also takes kubectl's flags about the connection, such as `--context`, `--kubeconfig`, `--as` and `-n`.\n\n" +
 		"| Exit code | Means |\n| --- | --- |\n" +
 		fmt.Sprintf("| %d | done |\n| %d | an error, or refused |\n| %d | begun, and not finished |\n| %d | somebody else changed the object meanwhile; nothing was written |\n\n",
 			cli.ExitOK, cli.ExitError, cli.ExitUnfinished, cli.ExitConflict))
-	describe(b, root)
+	describe(p, root)
 }
 
-func describe(b *bytes.Buffer, c *cobra.Command) {
+func describe(p *page, c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		if sub.Hidden || sub.Name() == "help" || sub.Name() == "completion" {
 			continue
 		}
 		if !sub.HasSubCommands() {
-			describeOne(b, sub)
+			describeOne(p, sub)
 		}
-		describe(b, sub)
+		describe(p, sub)
 	}
 }
 
-func describeOne(b *bytes.Buffer, c *cobra.Command) {
+func describeOne(p *page, c *cobra.Command) {
 	path := strings.Replace(c.CommandPath(), "kubectl-evenkeel", string(cli.Evenkeel), 1)
 	use := strings.TrimPrefix(c.Use, c.Name())
-	fmt.Fprintf(b, "### %s\n\n", path)
+	fmt.Fprintf(p, "### %s\n\n", path)
 	if use != "" {
-		fmt.Fprintf(b, "`%s%s`\n\n", path, use)
+		fmt.Fprintf(p, "`%s%s`\n\n", path, use)
 	}
-	fmt.Fprintf(b, "%s.\n\n", strings.TrimSuffix(c.Short, "."))
+	fmt.Fprintf(p, "%s.\n\n", strings.TrimSuffix(c.Short, "."))
 	var rows [][]string
 	add := func(f *pflag.Flag) {
 		if f.Hidden || f.Name == "help" {
@@ -72,10 +71,8 @@ func describeOne(b *bytes.Buffer, c *cobra.Command) {
 		rows = append(rows, []string{code(name), code(f.DefValue), prose(f.Usage)})
 	}
 	c.LocalNonPersistentFlags().VisitAll(add)
-	for p := c; p.HasParent(); p = p.Parent() {
-		if p.Parent().HasParent() { // the root's are kubectl's
-			p.Parent().PersistentFlags().VisitAll(add)
-		}
+	for parent := c.Parent(); parent != nil && parent.HasParent(); parent = parent.Parent() { // the root's are kubectl's
+		parent.PersistentFlags().VisitAll(add)
 	}
-	table(b, []string{"Flag", "Default", "Meaning"}, rows)
+	p.table([]string{"Flag", "Default", meaningColumn}, rows)
 }

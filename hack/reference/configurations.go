@@ -17,7 +17,6 @@ limitations under the License.
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
 	"reflect"
@@ -31,7 +30,7 @@ var configurationFiles = []struct{ kind, program string }{
 }
 
 // configurations writes the fields of configuration files, and of the plugins' arguments in hub-scheduler's.
-func configurations(b *bytes.Buffer) error {
+func configurations(p *page) error {
 	source, err := parse("apis/config", "apis/evenkeel")
 	if err != nil {
 		return err
@@ -52,14 +51,14 @@ func configurations(b *bytes.Buffer) error {
 		if structs[c.kind] == nil {
 			return fmt.Errorf("there is no type %s", c.kind)
 		}
-		fmt.Fprintf(b, "## %s, the configuration of %s\n\n", c.kind, c.program)
-		table(b, []string{"Field", "Meaning"}, structFields("", c.kind, structs))
+		fmt.Fprintf(p, "## %s, the configuration of %s\n\n", c.kind, c.program)
+		p.table([]string{"Field", meaningColumn}, structFields("", c.kind, structs))
 	}
-	b.WriteString("## Arguments of plugins, in hub-scheduler's KubeSchedulerConfiguration\n\n" +
+	p.WriteString("## Arguments of plugins, in hub-scheduler's KubeSchedulerConfiguration\n\n" +
 		"Everything else in that file, and hub-scheduler's flags, are kube-scheduler's own.\n\n")
 	for _, name := range sorted(args) {
-		fmt.Fprintf(b, "### %s\n\n", name)
-		table(b, []string{"Field", "Meaning"}, structFields("", name, structs))
+		fmt.Fprintf(p, "### %s\n\n", name)
+		p.table([]string{"Field", meaningColumn}, structFields("", name, structs))
 	}
 	return nil
 }

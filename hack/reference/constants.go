@@ -17,7 +17,6 @@ limitations under the License.
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -45,7 +44,7 @@ func own(path string) bool {
 }
 
 // constants writes the strings that stand on objects and in events.
-func constants(b *bytes.Buffer, source []sourceFile) {
+func constants(p *page, source []sourceFile) {
 	for _, section := range sections {
 		var rows [][]string
 		for _, file := range source {
@@ -53,8 +52,8 @@ func constants(b *bytes.Buffer, source []sourceFile) {
 				rows = append(rows, constantsOf(file, section.prefixes)...)
 			}
 		}
-		fmt.Fprintf(b, "## %s\n\n%s\n\n", section.title, section.intro)
-		table(b, []string{"Name", "Meaning", "Defined in"}, rows)
+		fmt.Fprintf(p, "## %s\n\n%s\n\n", section.title, section.intro)
+		p.table([]string{"Name", meaningColumn, "Defined in"}, rows)
 	}
 }
 

@@ -17,7 +17,6 @@ limitations under the License.
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,7 +29,7 @@ import (
 
 // kinds writes the fields of Evenkeel's own kinds, as their CustomResourceDefinitions have them, and of the configuration
 // files.
-func kinds(b *bytes.Buffer) error {
+func kinds(p *page) error {
 	files, err := filepath.Glob("manifests/hub/crds/*.yaml")
 	if err != nil {
 		return err
@@ -45,17 +44,17 @@ func kinds(b *bytes.Buffer) error {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 		for _, version := range crd.Spec.Versions {
-			fmt.Fprintf(b, "## %s (%s/%s)\n\n", crd.Spec.Names.Kind, crd.Spec.Group, version.Name)
+			fmt.Fprintf(p, "## %s (%s/%s)\n\n", crd.Spec.Names.Kind, crd.Spec.Group, version.Name)
 			var rows [][]string
 			for _, part := range []string{"spec", "status"} {
 				if schema, has := version.Schema.OpenAPIV3Schema.Properties[part]; has {
 					rows = append(rows, fields(part, &schema)...)
 				}
 			}
-			table(b, []string{"Field", "Type", "Meaning"}, rows)
+			p.table([]string{"Field", "Type", meaningColumn}, rows)
 		}
 	}
-	return configurations(b)
+	return configurations(p)
 }
 
 // fields lists what is below a field. Conditions have Kubernetes' own fields.

@@ -20,7 +20,6 @@ limitations under the License.
 package main
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"os"
@@ -37,53 +36,34 @@ func main() {
 }
 
 func run(out string) error {
-	b := &bytes.Buffer{}
-	b.WriteString(`# Reference
+	content, err := generate()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(out, content, 0o644)
+}
+
+// generate makes the page. It is an error if something on it has no meaning: what is in the source without a comment.
+func generate() ([]byte, error) {
+	p := &page{}
+	p.WriteString(`# Reference
 
 This page is made by ` + "`make generate`" + ` from the commands and the source. What belongs together, and what to do when, is in
 [concepts.md](concepts.md), [drain.md](drain.md) and [operations.md](operations.md).
 
 `)
-	commands(b)
-	if err := kinds(b); err != nil {
-		return err
+	commands(p)
+	if err := kinds(p); err != nil {
+		return nil, err
 	}
 	source, err := parse("apis", "cmd", "controllers", "internal", "plugins", "webhooks")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	constants(b, source)
-	metrics(b, source)
-	return os.WriteFile(out, b.Bytes(), 0o644)
-}
-
-// table writes a Markdown table, or nothing if it has no rows.
-func table(b *bytes.Buffer, header []string, rows [][]string) {
-	if len(rows) == 0 {
-		return
+	constants(p, source)
+	metrics(p, source)
+	if len(p.missing) > 0 {
+		return nil, fmt.Errorf("without a comment, description or help text: %s", strings.Join(p.missing, ", "))
 	}
-	line := func(cells []string) { fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | ")) }
-	line(header)
-	rule := make([]string, len(header))
-	for i := range rule {
-		rule[i] = "---"
-	}
-	line(rule)
-	for _, row := range rows {
-		line(row)
-	}
-	b.WriteString("\n")
-}
-
-// prose makes a text fit for a cell of a table.
-func prose(text string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;").Replace(strings.Join(strings.Fields(text), " "))
-}
-
-// code makes a text fit for a cell, as code.
-func code(text string) string {
-	if text == "" {
-		return ""
-	}
-	return "`" + strings.ReplaceAll(text, "|", `\|`) + "`"
+	return p.Bytes(), nil
 }

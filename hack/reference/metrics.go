@@ -17,7 +17,6 @@ limitations under the License.
 package main
 
 import (
-	"bytes"
 	"go/ast"
 	"strings"
 )
@@ -26,7 +25,7 @@ import (
 const metricPrefix = "evenkeel_"
 
 // metrics writes the metrics that the programs serve beside those of their libraries.
-func metrics(b *bytes.Buffer, source []sourceFile) {
+func metrics(p *page, source []sourceFile) {
 	found := map[string][]string{}
 	for _, file := range source {
 		ast.Inspect(file.syntax, func(n ast.Node) bool {
@@ -40,12 +39,12 @@ func metrics(b *bytes.Buffer, source []sourceFile) {
 			return true
 		})
 	}
-	b.WriteString("## Metrics\n\nBeside those of kube-scheduler (hub-scheduler) and of controller-runtime (hub-manager, workload-manager).\n\n")
+	p.WriteString("## Metrics\n\nBeside those of kube-scheduler (hub-scheduler) and of controller-runtime (hub-manager, workload-manager).\n\n")
 	var rows [][]string
 	for _, name := range sorted(found) {
 		rows = append(rows, found[name])
 	}
-	table(b, []string{"Name", "Labels", "Meaning"}, rows)
+	p.table([]string{"Name", "Labels", meaningColumn}, rows)
 }
 
 // metricOf reads a call that makes a metric: prometheus' NewDesc, or one with options of name and help.

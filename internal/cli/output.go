@@ -40,6 +40,9 @@ func KnownFormat(format string) bool {
 	return slices.Contains(formats, format)
 }
 
+// Formats lists the formats for completion.
+func Formats() []string { return slices.Clone(formats) }
+
 // FormatNames lists the formats for messages.
 func FormatNames() string { return strings.Join(formats, ", ") }
 

@@ -30,15 +30,25 @@ import (
 
 // Reasons of events.
 const (
-	EventLeaving       = "ReplicaLeaving"
-	EventDeleted       = "ReplicaDeleted"
-	EventScaledDown    = "ReplicaScaledDown"
-	EventMoved         = "ReplicaMoved"
-	EventUnplaceable   = "ReplicaUnplaceable"
-	EventHeld          = "ReplicaHeld"
-	EventRejected      = "ReplicaRejected"
-	EventDrifted       = "ReplicaDrifted"
-	EventScheduled     = "ReplicasScheduled"
+	// EventLeaving is replicas that must leave a cluster, and why.
+	EventLeaving = "ReplicaLeaving"
+	// EventDeleted is a replica that is deleted and not replaced, for another reason than fewer being wanted.
+	EventDeleted = "ReplicaDeleted"
+	// EventScaledDown is a replica that is deleted since fewer are wanted.
+	EventScaledDown = "ReplicaScaledDown"
+	// EventMoved is a replica that has moved and serves.
+	EventMoved = "ReplicaMoved"
+	// EventUnplaceable is a replica that must leave and has nowhere to go.
+	EventUnplaceable = "ReplicaUnplaceable"
+	// EventHeld is a replica that must leave, has nowhere to go, and is kept by its policy.
+	EventHeld = "ReplicaHeld"
+	// EventRejected is a replica that the API server refuses, or whose name is somebody else's.
+	EventRejected = "ReplicaRejected"
+	// EventDrifted is a replica that somebody else has edited, and that was set right.
+	EventDrifted = "ReplicaDrifted"
+	// EventScheduled is replicas that have got a cluster.
+	EventScheduled = "ReplicasScheduled"
+	// EventFailedPlacing is kube-scheduler's own for what fits nowhere; the note has what the clusters lack.
 	EventFailedPlacing = "FailedScheduling"
 	// EventRolledBack is a replacement that did not serve and is taken back.
 	EventRolledBack = "ReplacementRolledBack"

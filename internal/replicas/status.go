@@ -29,20 +29,32 @@ import (
 
 // Reasons of a deployment's conditions: Modelplane's, and three for what Modelplane does not know.
 const (
-	ReasonNoClusters           = "NoClusters"
-	ReasonInvalidNodeSelector  = "InvalidNodeSelector"
+	// ReasonNoClusters is a deployment that finds no InferenceCluster on the hub.
+	ReasonNoClusters = "NoClusters"
+	// ReasonInvalidNodeSelector is one with a device selector that is no valid expression.
+	ReasonInvalidNodeSelector = "InvalidNodeSelector"
+	// ReasonInsufficientCapacity is one some of whose replicas fit nowhere.
 	ReasonInsufficientCapacity = "InsufficientCapacity"
-	ReasonScheduling           = "Scheduling"
-	ReasonReplicasCreated      = "ReplicasCreated"
-	ReasonAllReplicasReady     = "AllReplicasReady"
-	ReasonModelStarting        = "ModelStarting"
-	ReasonNoReplicasScheduled  = "NoReplicasScheduled"
-	ReasonCacheResolved        = "ModelCacheResolved"
-	ReasonCacheUnresolved      = "ModelCacheUnresolved"
-	ReasonCacheNotFound        = "ModelCacheNotFound"
-	// ReasonAvailable and ReasonCreating are Crossplane's own for the condition Ready.
+	// ReasonScheduling is one whose replicas the scheduler has not looked at yet.
+	ReasonScheduling = "Scheduling"
+	// ReasonReplicasCreated is one all of whose replicas have a cluster.
+	ReasonReplicasCreated = "ReplicasCreated"
+	// ReasonAllReplicasReady is one all of whose placed replicas are ready.
+	ReasonAllReplicasReady = "AllReplicasReady"
+	// ReasonModelStarting is one with replicas that are not ready yet.
+	ReasonModelStarting = "ModelStarting"
+	// ReasonNoReplicasScheduled is one of which no replica has a cluster.
+	ReasonNoReplicasScheduled = "NoReplicasScheduled"
+	// ReasonCacheResolved is one whose ModelCache is there and can be used.
+	ReasonCacheResolved = "ModelCacheResolved"
+	// ReasonCacheUnresolved is one whose ModelCache cannot be used yet.
+	ReasonCacheUnresolved = "ModelCacheUnresolved"
+	// ReasonCacheNotFound is one whose ModelCache does not exist.
+	ReasonCacheNotFound = "ModelCacheNotFound"
+	// ReasonAvailable is Crossplane's own of the condition Ready where it is true.
 	ReasonAvailable = "Available"
-	ReasonCreating  = "Creating"
+	// ReasonCreating is Crossplane's own of the condition Ready where it is not true yet.
+	ReasonCreating = "Creating"
 	// ReasonInvalidName is a deployment whose name does not fit into a label.
 	ReasonInvalidName = "InvalidName"
 	// ReasonPriorityClassNotFound is a deployment whose priority class does not exist.

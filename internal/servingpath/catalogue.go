@@ -30,10 +30,11 @@ import (
 	configapi "github.com/evenkeel-io/evenkeel/apis/config/v1alpha1"
 )
 
-// AnnotationServingPath with the value ServingPathOff on an object keeps Evenkeel's hands off it.
 const (
+	// AnnotationServingPath with the value "off" on an object keeps Evenkeel's hands off it.
 	AnnotationServingPath = "evenkeel.io/serving-path"
-	ServingPathOff        = "off"
+	// ServingPathOff is that value.
+	ServingPathOff = "off"
 )
 
 // engineLabels mark the pods of engines, which are never a part of what is filled in, whatever the configuration says.

@@ -112,7 +112,8 @@ func (s *simulation) putDeployment(d *modelplane.ModelDeployment) error {
 }
 
 // Apply creates objects, or gives those that exist the spec, labels and annotations of these. It takes ModelDeployments,
-// InferenceClusters and DisruptionPolicies. A cluster's status is taken over where it has one.
+// InferenceClusters and DisruptionPolicies. A cluster without a status keeps the one that the fleet has, and one without
+// taints keeps its taints: they are other people's than those who write its file.
 func Apply(objects ...client.Object) Change { return applied{objects} }
 
 type applied struct{ objects []client.Object }
@@ -161,6 +162,9 @@ func (s *simulation) applyOne(o, old client.Object) error {
 	case *modelplane.InferenceCluster:
 		if old != nil && o.Status.GPUPools == nil && o.Status.Conditions == nil {
 			o.Status = old.(*modelplane.InferenceCluster).Status
+		}
+		if old != nil && o.Spec.Taints == nil {
+			o.Spec.Taints = old.(*modelplane.InferenceCluster).Spec.Taints
 		}
 		return s.store.put(o)
 	case *evenkeel.DisruptionPolicy:

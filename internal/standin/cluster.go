@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
+	"github.com/evenkeel-io/evenkeel/internal/placement"
 )
 
 // clusterReconciler publishes the status of clusters of source Existing. The other
@@ -116,7 +117,7 @@ func (r *clusterReconciler) classes(ctx context.Context) (map[string][]modelplan
 // publishStatus sets what Modelplane publishes of a cluster, and leaves conditions
 // of other types alone.
 func publishStatus(cluster *modelplane.InferenceCluster, address string, classes map[string][]modelplane.DeviceTemplate) {
-	pools, missing := publishedPools(cluster.Spec.NodePools, classes)
+	pools, missing := placement.PublishedPools(cluster.Spec.NodePools, classes)
 	status := &cluster.Status
 	status.GPUPools = pools
 	status.Gateway = &modelplane.Gateway{Address: address}

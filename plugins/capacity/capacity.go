@@ -25,7 +25,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	policylisters "k8s.io/client-go/listers/policy/v1"
 	fwk "k8s.io/kube-scheduler/framework"
+	frameworkruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"sigs.k8s.io/scheduler-plugins/pkg/capacityscheduling"
 
 	"github.com/evenkeel-io/evenkeel/internal/virtual"
@@ -43,8 +45,20 @@ var _ fwk.EnqueueExtensions = &Capacity{}
 
 const nobodyYields = "No replica of a namespace over its quota's minimum, or of lower priority in its own, can make room."
 
-// New makes the plugin.
-func New(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+// Budgets gives what DisruptionPolicies allow as PodDisruptionBudgets. It is called before the scheduler's informers start.
+type Budgets func() policylisters.PodDisruptionBudgetLister
+
+// New gives the factory of the plugin. Without budgets victims are chosen as if there were no DisruptionPolicies.
+func New(budgets Budgets) frameworkruntime.PluginFactory {
+	return func(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+		if budgets != nil {
+			handle = withBudgets(handle, budgets())
+		}
+		return newPlugin(ctx, args, handle)
+	}
+}
+
+func newPlugin(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
 	made, err := capacityscheduling.New(ctx, args, handle)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,7 @@ import (
 	"github.com/evenkeel-io/evenkeel/test/benchmark/admission"
 	"github.com/evenkeel-io/evenkeel/test/benchmark/drain"
 	"github.com/evenkeel-io/evenkeel/test/benchmark/harness"
+	"github.com/evenkeel-io/evenkeel/test/benchmark/operator"
 	"github.com/evenkeel-io/evenkeel/test/benchmark/placement"
 	"github.com/evenkeel-io/evenkeel/test/benchmark/servingpath"
 	"github.com/evenkeel-io/evenkeel/test/benchmark/trafficmap"
@@ -33,5 +34,6 @@ func benchmarks() []harness.Benchmark {
 		drain.Benchmark(),
 		admission.Benchmark(),
 		trafficmap.Benchmark(),
+		operator.Benchmark(),
 	}
 }

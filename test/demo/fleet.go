@@ -41,6 +41,7 @@ type fleet struct {
 	deployments []modelplane.ModelDeployment
 	replicas    []modelplane.ModelReplica
 	placements  []evenkeel.ReplicaPlacement // without finished ones
+	moved       map[string]int              // how many finished ones have left a cluster
 }
 
 func readFleet(ctx context.Context, c client.Client) (*fleet, error) {
@@ -53,14 +54,16 @@ func readFleet(ctx context.Context, c client.Client) (*fleet, error) {
 			return nil, err
 		}
 	}
-	return &fleet{
-		clusters:    clusters.Items,
-		deployments: deployments.Items,
-		replicas:    replicas.Items,
-		placements: slices.DeleteFunc(placements.Items, func(p evenkeel.ReplicaPlacement) bool {
-			return meta.IsStatusConditionTrue(p.Status.Conditions, evenkeel.ConditionMoved)
-		}),
-	}, nil
+	f := &fleet{clusters: clusters.Items, deployments: deployments.Items, replicas: replicas.Items, moved: map[string]int{}}
+	for _, p := range placements.Items {
+		switch {
+		case !meta.IsStatusConditionTrue(p.Status.Conditions, evenkeel.ConditionMoved):
+			f.placements = append(f.placements, p)
+		case p.Status.Assignment != nil:
+			f.moved[p.Status.Assignment.ClusterName]++
+		}
+	}
+	return f, nil
 }
 
 // deployment returns an empty one if there is none of the name.

@@ -126,14 +126,16 @@ func moveAway(ctx context.Context, s *stage) error {
 	}
 	after, err := s.await(ctx, "the drain to end", func(f *fleet) bool {
 		look(f)
-		return f.deploymentsOn(clusterEast) == embed+":2" && f.completeOne(chat)
+		return f.deploymentsOn(clusterEast) == embed+":2" && f.completeOne(chat) && f.moved[clusterEast] == 3
 	})
 	if err != nil {
 		return err
 	}
-	if _, err := s.kubectl(ctx, "get", "replicaplacements", "-n", namespace); err != nil {
+	history, err := s.kubectl(ctx, "evenkeel", "history", clusterEast)
+	if err != nil {
 		return err
 	}
+	s.check("the history has them, with who asked for it", strings.Count(history, "kubectl-evenkeel") == 3, "%s", history)
 	if _, err := s.showReplicas(ctx, "-l", modelplane.LabelCluster+"="+clusterEast); err != nil {
 		return err
 	}
@@ -158,6 +160,9 @@ func showShortfall(ctx context.Context, s *stage) error {
 	}
 	if _, err := s.kubectl(ctx, "get", "modeldeployment", reasoner, "-n", namespace, "-o",
 		`jsonpath={.status.conditions[?(@.type=="ReplicasScheduled")].message}{"\n"}`); err != nil {
+		return err
+	}
+	if _, err := s.kubectl(ctx, "evenkeel", "why", reasoner, "-n", namespace); err != nil {
 		return err
 	}
 	scheduled := after.condition(reasoner, modelplane.ConditionReplicasScheduled)

@@ -21,6 +21,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/standin"
@@ -37,7 +38,7 @@ func placeScenario() scenario {
 				return err
 			}
 			for _, show := range []func(context.Context, *fleetView) error{
-				showClusters, showDeployments, showPlacements, showGang, showTraffic,
+				showClusters, showDeployments, showPlacements, showGang, showReasons, showTraffic,
 			} {
 				if err := show(ctx, &fleetView{stage: s, fleet: fleet}); err != nil {
 					return err
@@ -56,8 +57,7 @@ type fleetView struct {
 
 func showClusters(ctx context.Context, v *fleetView) error {
 	v.out.step("What the clusters have")
-	_, err := v.kubectl(ctx, "get", "inferenceclusters", "-o",
-		`custom-columns=NAME:.metadata.name,GATEWAY:.status.gateway.address,POOLS:.status.gpuPools[*].name,NODES:.status.gpuPools[*].nodes,GPUS:.status.gpuPools[*].devices[0].attributes.productName.string`)
+	_, err := v.kubectl(ctx, "evenkeel", "get", "clusters", "-o", "wide")
 	v.check("three clusters are Ready and have a gateway", v.clustersReady(), "%d clusters", len(v.clusters))
 	return err
 }
@@ -112,6 +112,20 @@ func showGang(ctx context.Context, v *fleetView) error {
 			"pool %s, requests %v", member.NodePoolName, member.DeviceRequests)
 	}
 	return nil
+}
+
+// showReasons asks why the replica that needs most is where it is, and whether there is room for another.
+func showReasons(ctx context.Context, v *fleetView) error {
+	v.out.step("Why it is there, and whether a second one would find a place")
+	because, err := v.kubectl(ctx, "evenkeel", "why", reasoner, "-n", namespace)
+	if err != nil {
+		return err
+	}
+	v.check("each other cluster is named with what it lacks",
+		strings.Contains(because, clusterWest+"/h200 needs 2 nodes, has 1 in all") && strings.Contains(because, clusterNorth+"/l40s has no devices for request gpu"), "%s", because)
+	plan, err := v.refused(ctx, "evenkeel", "plan", "scale", reasoner, "2", "-n", namespace, "--fail-on", "unplaceable")
+	v.check("the plan says that a second one would wait", strings.Contains(plan, "1 replica waits for a cluster"), "%s", plan)
+	return err
 }
 
 // showTraffic asks often enough that each of chat's five replicas has its turn.

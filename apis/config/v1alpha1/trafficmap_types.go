@@ -65,9 +65,10 @@ type TrafficMapProbe struct {
 
 // TrafficMapGateway names the gateway that HTTPRoutes are attached to, and how.
 type TrafficMapGateway struct {
-	// Namespace and Name of the Gateway.
+	// Namespace of the Gateway.
 	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
+	// Name of the Gateway.
+	Name string `json:"name"`
 	// BackendPort is the port of the workload clusters' endpoints.
 	BackendPort int32 `json:"backendPort"`
 	// HostTemplate makes the public host of a service, as a Go template with .Name and .Namespace. The annotation

@@ -28,6 +28,7 @@ import (
 	"k8s.io/component-base/version"
 
 	"github.com/evenkeel-io/evenkeel/internal/cli"
+	"github.com/evenkeel-io/evenkeel/internal/cli/complete"
 )
 
 func init() {
@@ -72,6 +73,7 @@ func NewRoot(program cli.Program, streams genericiooptions.IOStreams) *cobra.Com
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
 	f.Flags.AddFlags(root.PersistentFlags())
+	complete.Flag(root, "namespace", complete.Namespaces(f))
 	for _, g := range groups[program] {
 		root.AddCommand(g(f))
 	}

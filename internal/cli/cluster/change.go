@@ -28,6 +28,7 @@ import (
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/cli"
 	"github.com/evenkeel-io/evenkeel/internal/cli/cluster/taints"
+	"github.com/evenkeel-io/evenkeel/internal/cli/complete"
 	"github.com/evenkeel-io/evenkeel/internal/placement"
 )
 
@@ -57,7 +58,7 @@ func (c *change) addFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&c.taintKey, "taint-key", defaultTaintKey, "key of the taint")
 	c.addWriteFlags(cmd)
-	cmd.ValidArgsFunction = CompleteName(c.Factory)
+	cmd.ValidArgsFunction = complete.First(complete.Names(c.Factory, complete.Clusters))
 }
 
 // addWriteFlags adds kubectl's flags about writing.
@@ -66,9 +67,7 @@ func (c *change) addWriteFlags(cmd *cobra.Command) {
 	flags.StringVar(&c.manager, "field-manager", defaultManager, "name under which the change is written")
 	flags.StringVar(&c.dryRun, "dry-run", dryRunNone, "none, client (send nothing) or server (let the API server check, store nothing)")
 	flags.Lookup("dry-run").NoOptDefVal = dryRunClient
-	complete := cobra.FixedCompletions([]string{dryRunNone, dryRunClient, dryRunServer}, cobra.ShellCompDirectiveNoFileComp)
-	// It fails only for a flag that is not there.
-	_ = cmd.RegisterFlagCompletionFunc("dry-run", complete)
+	complete.Flag(cmd, "dry-run", complete.Values(dryRunNone, dryRunClient, dryRunServer))
 }
 
 // validate checks the flags before anything is asked of the API server.

@@ -28,13 +28,16 @@ import (
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/cli"
 	"github.com/evenkeel-io/evenkeel/internal/cli/cluster/taints"
+	"github.com/evenkeel-io/evenkeel/internal/cli/fleet"
 	"github.com/evenkeel-io/evenkeel/internal/drain"
 	"github.com/evenkeel-io/evenkeel/internal/placement"
+	"github.com/evenkeel-io/evenkeel/internal/simulation"
 )
 
 // drainAction is `kubectl evenkeel drain`.
 type drainAction struct {
 	change
+	settings        fleet.Settings
 	reason          string
 	yes             bool
 	acceptShortfall bool
@@ -51,6 +54,9 @@ func NewDrain(f *cli.Factory) *cobra.Command {
 		Long: `drain shows what would become of each replica on a cluster, asks, gives the cluster a NoExecute taint, and follows the
 drain to its end. Deployments that tolerate the taint keep their replicas there. Nothing moves faster, or with less care,
 than DisruptionPolicies say.
+
+What is shown is plan drain's plan. If hub-manager or hub-scheduler run with configuration files, give them, or it is made
+with their defaults.
 
 A drain that would delete replicas with nowhere to go is refused unless you accept the shortfall. Ctrl-C ends the watching
 only: the drain goes on. Run the command again to watch it further, or undo drain to call it off.
@@ -77,6 +83,7 @@ finished, and 3 when somebody else changed the cluster meanwhile and nothing was
 	flags.BoolVar(&d.yes, "yes", false, "do not ask")
 	flags.BoolVar(&d.acceptShortfall, "accept-shortfall", false, "drain although replicas would be deleted with nowhere to go")
 	flags.BoolVar(&d.wait, "wait", true, "follow the drain to its end")
+	d.settings.AddFlags(flags)
 	flags.DurationVar(&d.timeout, "timeout", 0, "follow the drain for at most this long; 0 is without an end")
 	return cmd
 }
@@ -87,6 +94,10 @@ func (d *drainAction) run(ctx context.Context, name string) error {
 	}
 	if d.timeout < 0 {
 		return fmt.Errorf("--timeout must not be negative")
+	}
+	simulated, err := d.settings.Load()
+	if err != nil {
+		return err
 	}
 	client, err := d.Client()
 	if err != nil {
@@ -101,7 +112,7 @@ func (d *drainAction) run(ctx context.Context, name string) error {
 		if err := d.say(cluster, "is being drained already"); err != nil {
 			return err
 		}
-	} else if err := d.begin(ctx, client, cluster, taint); err != nil {
+	} else if err := d.begin(ctx, client, cluster, taint, simulated); err != nil {
 		return err
 	}
 	if !d.wait || d.dryRun != dryRunNone {
@@ -111,8 +122,8 @@ func (d *drainAction) run(ctx context.Context, name string) error {
 }
 
 // begin shows the plan, asks, and writes the taint.
-func (d *drainAction) begin(ctx context.Context, client dynamic.Interface, cluster *modelplane.InferenceCluster, taint modelplane.Taint) error {
-	if err := d.preview(ctx, client, cluster); err != nil {
+func (d *drainAction) begin(ctx context.Context, client dynamic.Interface, cluster *modelplane.InferenceCluster, taint modelplane.Taint, simulated simulation.Options) error {
+	if err := d.preview(ctx, client, cluster, simulated); err != nil {
 		return err
 	}
 	if warning := drain.DeletionWarning(cluster); warning != "" {

@@ -27,6 +27,7 @@ import (
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/cli"
+	"github.com/evenkeel-io/evenkeel/internal/cli/complete"
 	"github.com/evenkeel-io/evenkeel/internal/cli/table"
 )
 
@@ -49,10 +50,11 @@ deployment (ttlAfterFinished and historyLimit in hub-manager's configuration), s
 		Example: fmt.Sprintf(`  %[1]s history gpu-us-east
   %[1]s history gpu-us-east -o json`, f.Program),
 		Args:              oneCluster(f),
-		ValidArgsFunction: CompleteName(f),
+		ValidArgsFunction: complete.First(complete.Names(f, complete.Clusters)),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
 	cmd.Flags().StringVarP(&o.output, "output", "o", cli.FormatTable, "table, wide, json or yaml")
+	complete.Flag(cmd, "output", complete.Values(cli.Formats()...))
 	return cmd
 }
 

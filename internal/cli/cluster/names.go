@@ -19,11 +19,9 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
@@ -38,32 +36,6 @@ var (
 	placements  = evenkeel.GroupVersion.WithResource("replicaplacements")
 	policies    = evenkeel.GroupVersion.WithResource("disruptionpolicies")
 )
-
-// CompleteName completes the first argument with the names of InferenceClusters.
-func CompleteName(f *cli.Factory) cobra.CompletionFunc {
-	complete := CompleteNames(f)
-	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return complete(cmd, args, prefix)
-	}
-}
-
-// CompleteNames completes each argument with the name of an InferenceCluster that is not there yet.
-func CompleteNames(f *cli.Factory) cobra.CompletionFunc {
-	return f.Complete(func(ctx context.Context, client dynamic.Interface, args []string) ([]string, error) {
-		list, err := cli.List[modelplane.InferenceCluster](ctx, client.Resource(clusters), metav1.ListOptions{})
-		var names []string
-		for i := range list {
-			if !slices.Contains(args, list[i].Name) {
-				names = append(names, list[i].Name)
-			}
-		}
-		slices.Sort(names)
-		return names, err
-	})
-}
 
 // oneCluster checks that a command has got the name of a cluster.
 func oneCluster(f *cli.Factory) cobra.PositionalArgs {

@@ -33,6 +33,7 @@ import (
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/cli"
+	"github.com/evenkeel-io/evenkeel/internal/cli/complete"
 )
 
 // pausePolicy is the name of the DisruptionPolicy that holds back the moves of a namespace. Of all
@@ -52,10 +53,8 @@ func (s *pauseScope) addFlags(cmd *cobra.Command) {
 	flags.BoolVarP(&s.allNamespaces, "all-namespaces", "A", false, "every namespace that it is about")
 	flags.StringVar(&s.cluster, "cluster", "", "every namespace with replicas on this cluster")
 	s.addWriteFlags(cmd)
-	complete := CompleteName(s.Factory)
-	_ = cmd.RegisterFlagCompletionFunc("cluster", func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		return complete(cmd, nil, prefix)
-	})
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	complete.Flag(cmd, "cluster", complete.Names(s.Factory, complete.Clusters))
 }
 
 // NewPause makes `kubectl evenkeel pause`.

@@ -32,16 +32,12 @@ import (
 
 // preview shows the plan of the drain, and refuses one that deletes replicas with nowhere to go unless
 // that was accepted.
-func (d *drainAction) preview(ctx context.Context, client dynamic.Interface, cluster *modelplane.InferenceCluster) error {
+func (d *drainAction) preview(ctx context.Context, client dynamic.Interface, cluster *modelplane.InferenceCluster, simulated simulation.Options) error {
 	snapshot, err := fleet.Read(ctx, client)
 	if err != nil {
 		return fmt.Errorf("read the fleet for the plan: %w", err)
 	}
-	options, err := simulation.DefaultOptions()
-	if err != nil {
-		return err
-	}
-	plan, err := simulation.Run(ctx, snapshot, simulation.Drain(d.taintKey, cluster.Name), options)
+	plan, err := simulation.Run(ctx, snapshot, simulation.Drain(d.taintKey, cluster.Name), simulated)
 	if err != nil {
 		return fmt.Errorf("make the plan: %w", err)
 	}

@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package fleet reads from a hub what a simulation needs. It must only read.
+// Package fleet reads what a simulation needs: the objects from a hub, and from files the settings of the programs that act
+// on it. It must only read.
 package fleet
 
 import (

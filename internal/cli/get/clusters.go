@@ -33,7 +33,7 @@ import (
 
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/cli"
-	"github.com/evenkeel-io/evenkeel/internal/cli/cluster"
+	"github.com/evenkeel-io/evenkeel/internal/cli/complete"
 	"github.com/evenkeel-io/evenkeel/internal/cli/table"
 )
 
@@ -71,12 +71,13 @@ With -o json, yaml and jsonpath it gives its own numbers, not the InferenceClust
 
   # Free nodes of one cluster's pools
   %[1]s get clusters gpu-us-east -o jsonpath='{range .items[*].pools[*]}{.name}={.free}{"\n"}{end}'`, f.Program),
-		ValidArgsFunction: cluster.CompleteNames(f),
+		ValidArgsFunction: complete.Names(f, complete.Clusters),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&o.selector, "selector", "l", "", "list those whose labels match")
 	flags.StringVarP(&o.output, "output", "o", cli.FormatTable, "table, wide, json, yaml, name or jsonpath=TEMPLATE")
+	complete.Flag(cmd, "output", complete.Values(append(cli.Formats(), formatName, formatJSONPath+"=")...))
 	return cmd
 }
 

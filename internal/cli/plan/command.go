@@ -21,8 +21,10 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/evenkeel-io/evenkeel/internal/cli"
+	"github.com/evenkeel-io/evenkeel/internal/cli/complete"
 	"github.com/evenkeel-io/evenkeel/internal/cli/fleet"
 	"github.com/evenkeel-io/evenkeel/internal/cli/plan/view"
 	"github.com/evenkeel-io/evenkeel/internal/simulation"
@@ -34,7 +36,7 @@ const failOnUnplaceable = "unplaceable"
 // options are what all kinds of plan share.
 type options struct {
 	*cli.Factory
-	settings settings
+	settings fleet.Settings
 	output   string
 	failOn   string
 }
@@ -56,9 +58,9 @@ needs no more than to list what it reads.`,
 	flags := cmd.PersistentFlags()
 	flags.StringVarP(&o.output, "output", "o", cli.FormatTable, "table, wide, json or yaml")
 	flags.StringVar(&o.failOn, "fail-on", "", "unplaceable: end with exit code 1 if a replica has nowhere to go")
-	o.settings.addFlags(flags)
-	// It fails only for a flag that is not there.
-	_ = cmd.RegisterFlagCompletionFunc("fail-on", cobra.FixedCompletions([]string{failOnUnplaceable}, cobra.ShellCompDirectiveNoFileComp))
+	o.settings.AddFlags(flags)
+	complete.Flag(cmd, "fail-on", complete.Values(failOnUnplaceable))
+	complete.Flag(cmd, "output", complete.Values(cli.Formats()...))
 	cmd.AddCommand(newDrain(o), newScale(o), newApply(o))
 	return cmd
 }
@@ -73,12 +75,20 @@ func (o *options) validate() error {
 	return nil
 }
 
+// changeFor gives the change to plan for a fleet.
+type changeFor func(client dynamic.Interface, snapshot *simulation.Snapshot) (simulation.Change, error)
+
+// always is a change that does not depend on the fleet.
+func always(change simulation.Change) changeFor {
+	return func(dynamic.Interface, *simulation.Snapshot) (simulation.Change, error) { return change, nil }
+}
+
 // run makes the plan and prints it.
-func (o *options) run(ctx context.Context, change simulation.Change) error {
+func (o *options) run(ctx context.Context, changes changeFor) error {
 	if err := o.validate(); err != nil {
 		return err
 	}
-	simulated, err := o.settings.load()
+	simulated, err := o.settings.Load()
 	if err != nil {
 		return err
 	}
@@ -87,6 +97,10 @@ func (o *options) run(ctx context.Context, change simulation.Change) error {
 		return err
 	}
 	snapshot, err := fleet.Read(ctx, client)
+	if err != nil {
+		return err
+	}
+	change, err := changes(client, snapshot)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/evenkeel-io/evenkeel/internal/cli/cluster"
+	"github.com/evenkeel-io/evenkeel/internal/cli/complete"
 	"github.com/evenkeel-io/evenkeel/internal/simulation"
 )
 
@@ -51,12 +51,12 @@ when a whole zone has to be emptied.`,
 			}
 			return nil
 		},
-		ValidArgsFunction: cluster.CompleteNames(o.Factory),
+		ValidArgsFunction: complete.Names(o.Factory, complete.Clusters),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if taintKey == "" {
 				return fmt.Errorf("--taint-key must not be empty")
 			}
-			return o.run(cmd.Context(), simulation.Drain(taintKey, args...))
+			return o.run(cmd.Context(), always(simulation.Drain(taintKey, args...)))
 		},
 	}
 	cmd.Flags().StringVar(&taintKey, "taint-key", defaultTaintKey, "key of the taint, which deployments may tolerate")
@@ -75,6 +75,7 @@ func newScale(o *options) *cobra.Command {
 			}
 			return nil
 		},
+		ValidArgsFunction: complete.First(complete.Names(o.Factory, complete.Deployments)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := strconv.ParseInt(args[1], 10, 32)
 			if err != nil || n < 1 || n > maxReplicas {
@@ -84,34 +85,7 @@ func newScale(o *options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return o.run(cmd.Context(), simulation.Scale(namespace, args[0], int32(n)))
+			return o.run(cmd.Context(), always(simulation.Scale(namespace, args[0], int32(n))))
 		},
 	}
-}
-
-func newApply(o *options) *cobra.Command {
-	var file string
-	cmd := &cobra.Command{
-		Use:   "apply -f FILE",
-		Short: "Show what a new or changed deployment, cluster or policy would lead to",
-		Long: `plan apply shows what would happen if the objects in a file were applied: ModelDeployments, InferenceClusters and
-DisruptionPolicies. A cluster that does not exist yet needs a status in the file that says what it will publish: the
-condition Ready, gateway and gpuPools. Without one it takes no replicas.`,
-		Example: fmt.Sprintf(`  %[1]s plan apply -f deployment.yaml
-  cat fleet.yaml | %[1]s plan apply -f -`, o.Program),
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			namespace, err := o.Namespace()
-			if err != nil {
-				return err
-			}
-			objects, err := readObjects(o.In, file, namespace)
-			if err != nil {
-				return err
-			}
-			return o.run(cmd.Context(), simulation.Apply(objects...))
-		},
-	}
-	cmd.Flags().StringVarP(&file, "filename", "f", "", "file with the objects; - is standard input")
-	return cmd
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/evenkeel-io/evenkeel/internal/cli"
+	"github.com/evenkeel-io/evenkeel/internal/cli/complete"
 	"github.com/evenkeel-io/evenkeel/internal/cli/fleet"
 	"github.com/evenkeel-io/evenkeel/internal/cli/plan/view"
 	"github.com/evenkeel-io/evenkeel/internal/simulation"
@@ -31,7 +32,7 @@ import (
 // why is `kubectl evenkeel why`.
 type why struct {
 	*cli.Factory
-	settings settings
+	settings fleet.Settings
 	output   string
 }
 
@@ -55,11 +56,13 @@ were free for it. The judgement is of now: what decided when the replica was pla
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
+		ValidArgsFunction: complete.First(complete.Names(f, complete.Placements, complete.Deployments)),
+		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&o.output, "output", "o", cli.FormatTable, "table, wide, json or yaml")
-	o.settings.addFlags(flags)
+	o.settings.AddFlags(flags)
+	complete.Flag(cmd, "output", complete.Values(cli.Formats()...))
 	return cmd
 }
 
@@ -67,7 +70,7 @@ func (o *why) run(ctx context.Context, name string) error {
 	if !cli.KnownFormat(o.output) {
 		return fmt.Errorf("unsupported output format %q (supported: %s)", o.output, cli.FormatNames())
 	}
-	simulated, err := o.settings.load()
+	simulated, err := o.settings.Load()
 	if err != nil {
 		return err
 	}

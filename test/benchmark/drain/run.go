@@ -34,6 +34,7 @@ import (
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/controlplane"
 	"github.com/evenkeel-io/evenkeel/test/benchmark/harness"
+	"github.com/evenkeel-io/evenkeel/test/benchmark/programs"
 )
 
 const (
@@ -56,7 +57,7 @@ type attempt struct {
 	cp          *controlplane.ControlPlane
 	client      client.Client
 	follower    *harness.AuditFollower
-	programs    *programs
+	programs    *programs.Programs
 	// drained are the clusters that the replicas must leave.
 	drained []string
 	log     *log
@@ -105,17 +106,11 @@ func (a *attempt) prepare(ctx context.Context) error {
 	if a.client, err = client.New(a.cp.Config(), client.Options{Scheme: scheme}); err != nil {
 		return fmt.Errorf("create a client: %w", err)
 	}
-	for _, name := range []string{namespace, systemNamespace} {
-		if err := a.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
-			return fmt.Errorf("create namespace %s: %w", name, err)
-		}
+	if err := a.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+		return fmt.Errorf("create namespace %s: %w", namespace, err)
 	}
-	for _, manifest := range []string{
-		a.environment.Manifest("hub", "scheduler", "base", "rbac.yaml"), a.environment.Manifest("hub", "manager", "rbac.yaml"),
-	} {
-		if err := harness.CreateAll(ctx, a.client, manifest); err != nil {
-			return err
-		}
+	if err := programs.Grant(ctx, a.environment, a.client); err != nil {
+		return err
 	}
 	err = harness.InParallel(ctx, a.shape.clusters, func(ctx context.Context, i int) error {
 		return createCluster(ctx, a.client, i)
@@ -127,19 +122,19 @@ func (a *attempt) prepare(ctx context.Context) error {
 }
 
 func (a *attempt) run(ctx context.Context, folder string, number int) (result *Run, err error) {
-	stopStandIn, err := startStandIn(ctx, a.cp)
+	stopStandIn, err := programs.StartStandIn(ctx, a.cp)
 	if err != nil {
 		return nil, err
 	}
-	if a.programs, err = startPrograms(ctx, a.environment, a.cp, folder); err != nil {
+	if a.programs, err = programs.Start(ctx, a.environment, a.cp, folder); err != nil {
 		return nil, errors.Join(err, stopStandIn())
 	}
 	result, err = a.drain(ctx, number)
 	if err != nil {
-		err = fmt.Errorf("%w\nthe last lines of the manager's log:\n%s", err, a.programs.manager.LogTail())
+		err = fmt.Errorf("%w\nthe last lines of the manager's log:\n%s", err, a.programs.Manager.LogTail())
 	}
 	// What follows is measured without them.
-	a.programs.stop(ctx)
+	a.programs.Stop(ctx)
 	if err := errors.Join(err, stopStandIn()); err != nil {
 		return nil, err
 	}
@@ -198,7 +193,7 @@ func (a *attempt) await(ctx context.Context, what string, holds func(fleetState)
 	progressAt, lookedAt := time.Now(), time.Time{}
 	var state fleetState
 	err := wait.PollUntilContextCancel(ctx, pollInterval, true, func(ctx context.Context) (bool, error) {
-		if err := a.programs.check(); err != nil {
+		if err := a.programs.Check(); err != nil {
 			return false, err
 		}
 		own, err := a.follow()
@@ -259,11 +254,11 @@ func (a *attempt) costs() (costs, error) {
 	if err != nil {
 		return costs{}, err
 	}
-	manager, err := a.programs.manager.Usage()
+	manager, err := a.programs.Manager.Usage()
 	if err != nil {
 		return costs{}, err
 	}
-	scheduler, err := a.programs.scheduler.Usage()
+	scheduler, err := a.programs.Scheduler.Usage()
 	if err != nil {
 		return costs{}, err
 	}
@@ -280,7 +275,7 @@ func (a *attempt) result(number int, started time.Time, before costs) (*Run, err
 	if err != nil {
 		return nil, err
 	}
-	manager, err := a.programs.manager.Usage()
+	manager, err := a.programs.Manager.Usage()
 	if err != nil {
 		return nil, err
 	}

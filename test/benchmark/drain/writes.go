@@ -24,16 +24,11 @@ import (
 
 	"github.com/evenkeel-io/evenkeel/internal/standin"
 	"github.com/evenkeel-io/evenkeel/test/benchmark/harness"
+	"github.com/evenkeel-io/evenkeel/test/benchmark/programs"
 )
 
-// Users of Evenkeel's programs, as their manifests name them, and of the garbage
-// collector.
-const (
-	systemNamespace = "evenkeel-system"
-	managerUser     = "system:serviceaccount:" + systemNamespace + ":hub-manager"
-	schedulerUser   = "system:serviceaccount:" + systemNamespace + ":hub-scheduler"
-	collectorUser   = "system:serviceaccount:kube-system:generic-garbage-collector"
-)
+// collectorUser is the garbage collector.
+const collectorUser = "system:serviceaccount:kube-system:generic-garbage-collector"
 
 // mix counts writes by what they do to an object.
 type mix struct {
@@ -63,7 +58,7 @@ func (l *log) add(requests []harness.Request) int {
 	own := 0
 	for i := range requests {
 		r := &requests[i]
-		evenkeels := r.User == managerUser || r.User == schedulerUser
+		evenkeels := r.User == programs.ManagerUser || r.User == programs.SchedulerUser
 		if !evenkeels && r.User != collectorUser && !strings.HasPrefix(r.UserAgent, standin.UserAgent) {
 			continue
 		}

@@ -24,17 +24,18 @@ import (
 
 	"github.com/evenkeel-io/evenkeel/internal/standin"
 	"github.com/evenkeel-io/evenkeel/test/benchmark/harness"
+	"github.com/evenkeel-io/evenkeel/test/benchmark/programs"
 )
 
 func TestLog(t *testing.T) {
 	at := func(second int) time.Time { return time.Date(2026, 1, 1, 0, 0, second, 0, time.UTC) }
 	l := newLog()
 	own := l.add([]harness.Request{
-		{User: managerUser, Verb: "create", Group: "evenkeel.io", Resource: "replicaplacements", Code: 201, Done: at(1)},
-		{User: schedulerUser, Verb: "patch", Group: "evenkeel.io", Resource: "replicaplacements", Subresource: "status", Code: 200, Done: at(2)},
-		{User: managerUser, Verb: "delete", Group: "modelplane.ai", Resource: "modelreplicas", Code: 200, Done: at(4)},
-		{User: managerUser, Verb: "delete", Group: "modelplane.ai", Resource: "modelreplicas", Code: 409, Done: at(5)},
-		{User: managerUser, Verb: "create", Group: "events.k8s.io", Resource: "events", Code: 201, Done: at(9)},
+		{User: programs.ManagerUser, Verb: "create", Group: "evenkeel.io", Resource: "replicaplacements", Code: 201, Done: at(1)},
+		{User: programs.SchedulerUser, Verb: "patch", Group: "evenkeel.io", Resource: "replicaplacements", Subresource: "status", Code: 200, Done: at(2)},
+		{User: programs.ManagerUser, Verb: "delete", Group: "modelplane.ai", Resource: "modelreplicas", Code: 200, Done: at(4)},
+		{User: programs.ManagerUser, Verb: "delete", Group: "modelplane.ai", Resource: "modelreplicas", Code: 409, Done: at(5)},
+		{User: programs.ManagerUser, Verb: "create", Group: "events.k8s.io", Resource: "events", Code: 201, Done: at(9)},
 		{User: "admin", UserAgent: standin.UserAgent + " x", Verb: "patch", Group: "modelplane.ai", Resource: "modelreplicas", Subresource: "status", Code: 200, Done: at(3)},
 		{User: collectorUser, Verb: "patch", Group: "modelplane.ai", Resource: "modelreplicas", Code: 200, Done: at(6)},
 		{User: "admin", UserAgent: "benchmark", Verb: "patch", Group: "modelplane.ai", Resource: "modelreplicas", Code: 200, Done: at(8)},

@@ -38,9 +38,10 @@ type Child struct {
 	cmd     *exec.Cmd
 	logPath string
 	line    *lifeline.Lifeline
-	// exited is closed when the process is gone; exitErr may be read then.
-	exited  chan struct{}
-	exitErr error
+	// exited is closed when the process is gone; the others may be read then.
+	exited   chan struct{}
+	exitErr  error
+	exitedAt time.Time
 }
 
 // stopGrace is how long a child may take to end by itself.
@@ -82,6 +83,7 @@ func (c *Child) start() error {
 	}
 	go func() {
 		c.exitErr = c.cmd.Wait()
+		c.exitedAt = time.Now()
 		close(c.exited)
 	}()
 	return nil

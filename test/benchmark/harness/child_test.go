@@ -70,3 +70,20 @@ func TestStartChildThatIsNotThere(t *testing.T) {
 	_, err := StartChild(t.TempDir(), "nobody", filepath.Join(t.TempDir(), "nobody"))
 	assert.ErrorContains(t, err, "start nobody")
 }
+
+func TestRunChild(t *testing.T) {
+	ran, err := RunChild(t.Context(), t.TempDir(), "worker", "/bin/sh", "-c", "echo done; sleep 0.1")
+	require.NoError(t, err)
+	assert.Equal(t, "done\n", string(ran.Output))
+	assert.True(t, ran.Ended.After(ran.Started))
+	assert.Positive(t, ran.Usage.PeakRSSBytes)
+
+	_, err = RunChild(t.Context(), t.TempDir(), "failing", "/bin/sh", "-c", "echo the reason; exit 3")
+	assert.ErrorContains(t, err, "failing ended: exit status 3")
+	assert.ErrorContains(t, err, "the reason")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = RunChild(ctx, t.TempDir(), "sleeper", "/bin/sh", "-c", "exec sleep 600")
+	assert.ErrorIs(t, err, context.Canceled)
+}

@@ -20,6 +20,9 @@ package operator
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -169,6 +172,73 @@ func TestRefused(t *testing.T) {
 	policies := &evenkeel.DisruptionPolicyList{}
 	require.NoError(t, hub.client.List(t.Context(), policies, client.InNamespace(team)))
 	assert.Empty(t, policies.Items)
-	as(t, "viewer", "__complete", "drain", "gpu-us").exits(0).says(east + " " + west)
-	as(t, "viewer", "__complete", "get", "clusters", east, "gpu-us").exits(0).says(west)
+}
+
+// TestSettings is a drain whose plan is made as hub-manager and hub-scheduler would decide with their files.
+func TestSettings(t *testing.T) {
+	newFleet(t)
+	write := func(name, content string) string {
+		path := filepath.Join(t.TempDir(), name)
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		return path
+	}
+	hold := write("manager.yaml", "apiVersion: config.evenkeel.io/v1alpha1\nkind: HubManagerConfiguration\nmodelDeployments: {disruption: {whenUnplaceable: Hold}}\n")
+	as(t, "operator", "drain", east, "--dry-run").exits(1).says("refused: 1 replica would be deleted with nowhere to go")
+	as(t, "operator", "drain", east, "--dry-run", "--manager-config="+hold).exits(0).says("reasoner 0 Held", "(dry run)")
+	as(t, "operator", "plan", "drain", east, "--manager-config="+hold).exits(0).says("reasoner 0 Held")
+	others := write("scheduler.yaml", "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{schedulerName: another}]\n")
+	as(t, "operator", "drain", west, "--dry-run", "--accept-shortfall", "--scheduler-config="+others).exits(0).says("chat 3 Deleted")
+	for file, said := range map[string]string{
+		"gone.yaml": "gone.yaml: no such file", write("bad.yaml", "kind: HubManager\n"): "bad.yaml: ",
+	} {
+		as(t, "operator", "drain", west, "--yes", "--manager-config="+file).exits(1).says(said)
+		as(t, "operator", "drain", west, "--yes", "--scheduler-config="+file).exits(1).says(said)
+	}
+	assert.Empty(t, taintsOf(t, west))
+}
+
+// TestPlanApply plans with files as kubectl apply takes them.
+func TestPlanApply(t *testing.T) {
+	newFleet(t)
+	folder := t.TempDir()
+	write := func(name, content string) string {
+		path := filepath.Join(folder, name)
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		return path
+	}
+	example := func(name string) string {
+		content, err := os.ReadFile(root + "/manifests/examples/" + name)
+		require.NoError(t, err)
+		return string(content)
+	}
+	const another = `apiVersion: modelplane.ai/v1alpha1
+kind: InferenceCluster
+metadata: {name: gpu-us-new}
+spec:
+  cluster: {source: Existing, existing: {secretRef: {name: new}}}
+  nodePools: [{name: h200, className: CLASS, nodeCount: 2}]
+`
+	two := write("reasoner.yaml", strings.Replace(example("reasoner.yaml"), "replicas: 1", "replicas: 2", 1))
+	class := clusterNamed(t, east).Spec.NodePools[0].ClassName
+	write("cluster.yaml", strings.Replace(another, "CLASS", class, 1))
+
+	as(t, "viewer", "plan", "apply", "-f", two, "--fail-on", "unplaceable").exits(1).says("reasoner 1 Waits", "1 replica has nowhere to go")
+	as(t, "viewer", "plan", "apply", "-f", folder).exits(0).says("reasoner 1 Waits",
+		"Warning: InferenceCluster gpu-us-new is new and reports no node pools yet, so that nothing lands there in this plan.")
+	as(t, "viewer", "plan", "apply", "-f", folder, "--assume-ready", "--fail-on", "unplaceable").exits(0).says("reasoner 1 Lands - gpu-us-new/0")
+	larger := as(t, "viewer", "plan", "apply", "-f", two, "-f", "-", "--assume-ready")
+	larger.Stdin = strings.NewReader(strings.Replace(example("inference-clusters.yaml"), "nodeCount: 1", "nodeCount: 2", 1))
+	larger.exits(0).says("reasoner 1 Lands - " + west + "/")
+	edited := as(t, "viewer", "plan", "apply", "-f", two, "-f", "-")
+	edited.Stdin = strings.NewReader(strings.Replace(example("inference-clusters.yaml"), "nodeCount: 1", "nodeCount: 2", 1))
+	edited.exits(0).says("Warning: InferenceCluster " + west + " gets other node pools, and this plan counts those that it reports now")
+
+	as(t, "viewer", "plan", "apply", "-k", root+"/manifests/examples").exits(0).says("leaves out: ", `Namespace "ml-team"`, "no replica would go, come or wait")
+	write("unknown.yaml", strings.Replace(another, "CLASS", "b1000", 1))
+	as(t, "viewer", "plan", "apply", "-f", filepath.Join(folder, "unknown.yaml"), "--assume-ready").exits(1).says("InferenceCluster gpu-us-new", "have InferenceClass b1000")
+	as(t, "viewer", "plan", "apply").exits(1).says("name files or folders with -f")
+	as(t, "viewer", "plan", "apply", "-f", filepath.Join(folder, "gone.yaml")).exits(1).says("gone.yaml\" does not exist")
+	as(t, "viewer", "plan", "apply", "-n", "web", "-f", two).exits(1).says(`is in namespace "ml-team", not in "web"`)
+	as(t, "viewer", "plan", "apply", "-f", write("bad.yaml", "a: [")).exits(1).says("bad.yaml")
+	assert.Empty(t, clusterNamed(t, west).Spec.Taints)
 }

@@ -52,6 +52,7 @@ const (
 	team = "ml-team"
 	// East has a replica that fits nowhere else, west has none.
 	east, west = "gpu-us-east", "gpu-us-west"
+	north      = "gpu-eu-north"
 )
 
 // newFleet puts up the example fleet and waits until all of it serves. It goes at the end of the test.

@@ -46,8 +46,8 @@ import (
 )
 
 const (
-	fleets   = 12
-	patience = 90 * time.Second
+	fleets   = 20
+	patience = 3 * time.Minute
 	interval = 100 * time.Millisecond
 	taintKey = "modelplane.ai/maintenance"
 )

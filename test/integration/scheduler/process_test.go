@@ -37,9 +37,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
+	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/controlplane"
 )
 
@@ -175,8 +177,9 @@ func TestCapacityProfile(t *testing.T) {
 	assert.NotContains(t, sched.output.String(), "forbidden", "the shipped role is enough")
 }
 
-// Two namespaces with a minimum of one node each share two: the one that has borrowed the other's yields when it is wanted.
-// This test does the manager's part.
+// Two namespaces with a minimum of one node each share two: the one that has borrowed the other's yields when it is wanted,
+// by the replica that its DisruptionPolicies can spare: without one it would be the lower priority that goes. This test does
+// the manager's part.
 func TestCapacityYields(t *testing.T) {
 	h := newHub(t, controlplane.Options{})
 	schedulerPlugins, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/scheduler-plugins").Output()
@@ -193,10 +196,13 @@ func TestCapacityYields(t *testing.T) {
 		}})
 	}
 	sched := h.startScheduler("--config="+configuration, "--leader-elect=false")
-	h.create(placement("chat", 0))
+	chat, spared := placement("chat", 0), placement("tool", 0)
+	chat.Spec.Priority = ptr.To[int32](10)
+	h.create(spareNone("tool")...)
+	h.create(chat)
 	h.waitAssigned("chat-0-1")
-	h.create(placement("chat", 1))
-	h.waitAssigned("chat-1-1")
+	h.create(spared)
+	h.waitAssigned("tool-0-1")
 
 	wanted := placement("search", 0)
 	wanted.Namespace = other
@@ -204,7 +210,7 @@ func TestCapacityYields(t *testing.T) {
 	var victim *evenkeel.ReplicaPlacement
 	h.eventually(func() error {
 		victims := 0
-		for _, name := range []string{"chat-0-1", "chat-1-1"} {
+		for _, name := range []string{"chat-0-1", "tool-0-1"} {
 			if p := h.get(name); p.Status.PreemptedBy != nil {
 				victims, victim = victims+1, p
 			}
@@ -214,6 +220,7 @@ func TestCapacityYields(t *testing.T) {
 		}
 		return nil
 	})
+	assert.Equal(t, "chat-0-1", victim.Name)
 	assert.Equal(t, evenkeel.Preemptor{Namespace: other, Name: "search-0-1", UID: wanted.UID}, *victim.Status.PreemptedBy)
 
 	require.NoError(t, h.Delete(t.Context(), victim))
@@ -228,6 +235,21 @@ func TestCapacityYields(t *testing.T) {
 		return nil
 	})
 	assert.NotContains(t, sched.output.String(), "forbidden", "the shipped role is enough")
+}
+
+// spareNone is a deployment of one replica and a policy that cannot spare it.
+func spareNone(deployment string) []client.Object {
+	d := &modelplane.ModelDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: deployment, Labels: map[string]string{"app": deployment}}}
+	d.Spec.Replicas = 1
+	engine := placement(deployment, 0).Spec.Engines[0]
+	d.Spec.Template.Spec.Engines = []modelplane.Engine{{Name: engine.Name, Members: []modelplane.Member{{
+		Role:         engine.Members[0].Role,
+		NodeSelector: &modelplane.NodeSelector{Devices: engine.Members[0].Devices},
+		Template:     &modelplane.MemberTemplate{Spec: &modelplane.MemberPodSpec{Containers: []modelplane.Container{{Name: "engine", Image: "registry.example/engine:1"}}}},
+	}}}}
+	p := &evenkeel.DisruptionPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: deployment}}
+	p.Spec.Selector = &metav1.LabelSelector{MatchLabels: d.Labels}
+	return []client.Object{d, p}
 }
 
 // A profile that would bind or preempt as kube-scheduler does is refused with the way out.

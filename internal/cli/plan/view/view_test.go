@@ -115,7 +115,7 @@ func exampleExplanations() []simulation.Explanation {
 }
 
 func TestExplanations(t *testing.T) {
-	for _, format := range []string{cli.FormatTable, cli.FormatWide, cli.FormatJSON} {
+	for _, format := range []string{cli.FormatTable, cli.FormatWide, cli.FormatJSON, cli.FormatYAML} {
 		t.Run(format, func(t *testing.T) {
 			var out bytes.Buffer
 			require.NoError(t, Explanations(&out, format, exampleExplanations()))

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package standin
+package placement
 
 import (
 	"maps"
@@ -25,11 +25,11 @@ import (
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 )
 
-// publishedPools makes a cluster's gpuPools from its node pools and the devices of
+// PublishedPools makes a cluster's gpuPools from its node pools and the devices of
 // their InferenceClasses, by class name. A pool whose class is not there is left
 // out, and the class is named among the missing ones, sorted. As Modelplane does, a
 // pool is as large as its autoscaler may make it.
-func publishedPools(nodePools []modelplane.NodePool, classes map[string][]modelplane.DeviceTemplate) (pools []modelplane.GPUPool, missing []string) {
+func PublishedPools(nodePools []modelplane.NodePool, classes map[string][]modelplane.DeviceTemplate) (pools []modelplane.GPUPool, missing []string) {
 	unknown := map[string]bool{}
 	for i := range nodePools {
 		pool := &nodePools[i]

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package plan
+package fleet
 
 import (
 	"fmt"
@@ -27,18 +27,19 @@ import (
 	"github.com/evenkeel-io/evenkeel/internal/simulation"
 )
 
-// settings are the configuration files of the programs whose decisions are foreseen.
-type settings struct {
+// Settings are the configuration files of the programs whose decisions are foreseen.
+type Settings struct {
 	manager, scheduler string
 }
 
-func (s *settings) addFlags(flags *pflag.FlagSet) {
+// AddFlags adds the flags that name the files.
+func (s *Settings) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&s.manager, "manager-config", "", "configuration file that hub-manager runs with; its defaults without one")
 	flags.StringVar(&s.scheduler, "scheduler-config", "", "configuration file that hub-scheduler runs with; its defaults without one")
 }
 
-// load gives the settings that the programs have.
-func (s *settings) load() (simulation.Options, error) {
+// Load gives the settings that the programs have. An error says which file is wrong, and what in it.
+func (s *Settings) Load() (simulation.Options, error) {
 	options, err := simulation.DefaultOptions()
 	if err != nil {
 		return options, err

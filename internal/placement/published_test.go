@@ -14,15 +14,13 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package standin
+package placement
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/assert"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
@@ -75,27 +73,9 @@ func TestPublishedPools(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, missing := publishedPools(tc.pools, classes)
+			got, missing := PublishedPools(tc.pools, classes)
 			assert.Empty(t, cmp.Diff(tc.want, got))
 			assert.Equal(t, tc.missing, missing)
 		})
 	}
-}
-
-func TestPublishStatusLeavesOtherConditionsAlone(t *testing.T) {
-	cluster := &modelplane.InferenceCluster{}
-	cluster.Generation = 7
-	cluster.Spec.Cluster.Existing = &modelplane.ExistingCluster{Cache: &modelplane.ExistingClusterCache{StorageClassName: "fast"}}
-	cluster.Spec.NodePools = []modelplane.NodePool{{Name: "a", ClassName: "gone"}}
-	drained := metav1.Condition{Type: "Drained", Status: metav1.ConditionTrue, Reason: "Drained"}
-	cluster.Status.Conditions = []metav1.Condition{drained}
-
-	publishStatus(cluster, "127.0.0.1:1", nil)
-	assert.Equal(t, "127.0.0.1:1", cluster.Status.Gateway.Address)
-	assert.Equal(t, "fast", cluster.Status.Cache.StorageClassName)
-	assert.Equal(t, &drained, meta.FindStatusCondition(cluster.Status.Conditions, "Drained"))
-	assert.True(t, meta.IsStatusConditionFalse(cluster.Status.Conditions, modelplane.ConditionReady))
-	running := meta.FindStatusCondition(cluster.Status.Conditions, conditionClusterReady)
-	assert.Equal(t, "Waiting for InferenceClasses: gone", running.Message)
-	assert.EqualValues(t, 7, running.ObservedGeneration)
 }
