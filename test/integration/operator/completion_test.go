@@ -59,9 +59,9 @@ func TestCompletion(t *testing.T) {
 		{"why -n ml-team r|", "reasoner reasoner-0-1"},
 		{"why -n ml-team chat |", ""},
 		{"plan drain " + east + " --fail-on |", "unplaceable"},
-		{"plan drain " + east + " -o j|", "json"},
-		{"get clusters -o n|", "name"},
-		{"drain " + east + " --dry-run=s|", "server"},
+		{"plan drain " + east + " -o |", "table wide json yaml"},
+		{"get clusters -o |", "table wide json yaml name jsonpath="},
+		{"drain " + east + " --dry-run=|", "none client server"},
 	} {
 		words := strings.Split(strings.TrimSuffix(tc.words, "|"), " ")
 		offered, directive := completions(t, "viewer", words...)

@@ -187,7 +187,7 @@ func TestSettings(t *testing.T) {
 	as(t, "operator", "drain", east, "--dry-run", "--manager-config="+hold).exits(0).says("reasoner 0 Held", "(dry run)")
 	as(t, "operator", "plan", "drain", east, "--manager-config="+hold).exits(0).says("reasoner 0 Held")
 	others := write("scheduler.yaml", "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{schedulerName: another}]\n")
-	as(t, "operator", "drain", west, "--dry-run", "--accept-shortfall", "--scheduler-config="+others).exits(0).says("chat 3 Deleted")
+	as(t, "operator", "drain", west, "--dry-run", "--scheduler-config="+others).exits(0).says("1 replica stays although it must leave", `waits for the scheduler "evenkeel"`)
 	for file, said := range map[string]string{
 		"gone.yaml": "gone.yaml: no such file", write("bad.yaml", "kind: HubManager\n"): "bad.yaml: ",
 	} {

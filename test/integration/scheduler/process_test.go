@@ -177,8 +177,8 @@ func TestCapacityProfile(t *testing.T) {
 	assert.NotContains(t, sched.output.String(), "forbidden", "the shipped role is enough")
 }
 
-// Two namespaces with a minimum of one node each share two: the one that has borrowed the other's yields when it is wanted,
-// by the replica that its DisruptionPolicies can spare: without one it would be the lower priority that goes. This test does
+// Two namespaces with a minimum of one and of two nodes share three: the one that has borrowed the other's yields when they
+// are wanted, by the replica that its DisruptionPolicies can spare: without one the lowest priority would go. This test does
 // the manager's part.
 func TestCapacityYields(t *testing.T) {
 	h := newHub(t, controlplane.Options{})
@@ -187,22 +187,22 @@ func TestCapacityYields(t *testing.T) {
 	require.NoError(t, h.InstallCRDs(t.Context(), filepath.Join(strings.TrimSpace(string(schedulerPlugins)), "manifests", "capacityscheduling", "crd.yaml")))
 	configuration := h.asShipped("capacity")
 	const other = "other-team"
-	h.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: other}}, cluster("east", pool("h100", 2)))
-	for _, team := range []string{namespace, other} {
+	h.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: other}}, cluster("east", pool("h100", 3)))
+	for team, least := range map[string]string{namespace: "1", other: "2"} {
 		h.create(&unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "ElasticQuota",
 			"metadata": map[string]any{"name": "nodes", "namespace": team},
-			"spec":     map[string]any{"min": map[string]any{"evenkeel.io/nodes": "1"}, "max": map[string]any{"evenkeel.io/nodes": "2"}},
+			"spec":     map[string]any{"min": map[string]any{"evenkeel.io/nodes": least}, "max": map[string]any{"evenkeel.io/nodes": "3"}},
 		}})
 	}
 	sched := h.startScheduler("--config="+configuration, "--leader-elect=false")
-	chat, spared := placement("chat", 0), placement("tool", 0)
-	chat.Spec.Priority = ptr.To[int32](10)
 	h.create(spareNone("tool")...)
-	h.create(chat)
-	h.waitAssigned("chat-0-1")
-	h.create(spared)
-	h.waitAssigned("tool-0-1")
+	for deployment, priority := range map[string]int32{"tool": 0, "chat": 10, "embed": 20} {
+		p := placement(deployment, 0)
+		p.Spec.Priority = ptr.To(priority)
+		h.create(p)
+		h.waitAssigned(p.Name)
+	}
 
 	wanted := placement("search", 0)
 	wanted.Namespace = other
@@ -210,7 +210,7 @@ func TestCapacityYields(t *testing.T) {
 	var victim *evenkeel.ReplicaPlacement
 	h.eventually(func() error {
 		victims := 0
-		for _, name := range []string{"chat-0-1", "tool-0-1"} {
+		for _, name := range []string{"chat-0-1", "tool-0-1", "embed-0-1"} {
 			if p := h.get(name); p.Status.PreemptedBy != nil {
 				victims, victim = victims+1, p
 			}
