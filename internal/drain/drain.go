@@ -36,8 +36,8 @@ type Observation struct {
 	Replicas []*modelplane.ModelReplica
 	// Placements that are assigned to the cluster, without finished ones.
 	Placements []*evenkeel.ReplicaPlacement
-	// Tolerations of a ModelDeployment; false if there is no such deployment. Asked only about replicas for which no
-	// placement stands.
+	// Tolerations of a ModelDeployment; false if there is no such deployment. A placement may have been made before these
+	// were edited.
 	Tolerations func(deployment types.NamespacedName) ([]modelplane.Toleration, bool)
 }
 
@@ -113,7 +113,7 @@ func (c *counter) countReplica(r *modelplane.ModelReplica, p *evenkeel.ReplicaPl
 		reason, detail := reasonOf(p)
 		c.leave(key, reason, detail)
 	case p != nil:
-		c.judge(key, p.Spec.Tolerations, evenkeel.LeavingMoving, "its move to begin")
+		c.judge(key, c.tolerations(p), evenkeel.LeavingMoving, "its move to begin")
 	default:
 		deployment := types.NamespacedName{Namespace: r.Namespace, Name: r.Labels[modelplane.LabelDeployment]}
 		tolerations, _ := c.observation.Tolerations(deployment)
@@ -124,8 +124,17 @@ func (c *counter) countReplica(r *modelplane.ModelReplica, p *evenkeel.ReplicaPl
 // countReplicaToBe counts a placement whose replica was never made: it may be, as long as the placement is there.
 func (c *counter) countReplicaToBe(key types.NamespacedName, p *evenkeel.ReplicaPlacement) {
 	if meta.FindStatusCondition(p.Status.Conditions, evenkeel.ConditionReady) == nil {
-		c.judge(key, p.Spec.Tolerations, evenkeel.LeavingMoving, "another place")
+		c.judge(key, c.tolerations(p), evenkeel.LeavingMoving, "another place")
 	}
+}
+
+// tolerations of a placement's deployment as they are now; the placement's own if the deployment is gone.
+func (c *counter) tolerations(p *evenkeel.ReplicaPlacement) []modelplane.Toleration {
+	deployment := types.NamespacedName{Namespace: p.Namespace, Name: p.Spec.DeploymentName}
+	if tolerations, found := c.observation.Tolerations(deployment); found {
+		return tolerations
+	}
+	return p.Spec.Tolerations
 }
 
 // judge counts a replica by what its deployment tolerates.

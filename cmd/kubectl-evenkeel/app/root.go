@@ -66,7 +66,7 @@ func NewRoot(program cli.Program, streams genericiooptions.IOStreams) *cobra.Com
 		Version:       version.Get().GitVersion,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          cli.Subcommands,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(streams.In)

@@ -84,8 +84,8 @@ func (c *change) validate() error {
 }
 
 func (c *change) validateTaint() error {
-	if c.taintKey == "" {
-		return fmt.Errorf("--taint-key must not be empty")
+	if err := cli.ValidateTaintKey(c.taintKey); err != nil {
+		return err
 	}
 	return c.validate()
 }

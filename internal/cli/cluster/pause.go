@@ -72,7 +72,7 @@ deployments of a namespace only, write a DisruptionPolicy with their labels.`,
 
   # Hold back the drain of a cluster
   %[1]s pause --cluster gpu-us-east`, f.Program),
-		Args: cobra.NoArgs,
+		Args: noName,
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context(), s.pause, s.pausable) },
 	}
 	s.addFlags(cmd)
@@ -89,11 +89,19 @@ func NewResume(f *cli.Factory) *cobra.Command {
 them alone.`,
 		Example: fmt.Sprintf(`  %[1]s resume -n ml-team
   %[1]s resume -A`, f.Program),
-		Args: cobra.NoArgs,
+		Args: noName,
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context(), s.resume, s.paused) },
 	}
 	s.addFlags(cmd)
 	return cmd
+}
+
+// noName says how to name a cluster or a namespace to a command that takes neither as an argument.
+func noName(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes no name: is it --cluster %[2]s, or -n %[2]s?", cmd.CommandPath(), args[0])
+	}
+	return nil
 }
 
 // act does something about one namespace.

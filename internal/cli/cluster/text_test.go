@@ -130,6 +130,9 @@ func TestFlags(t *testing.T) {
 		"--timeout must not":        {"drain", "east", "--timeout=-1s"},
 		"takes the name of one":     {"drain"},
 		"exclude each other":        {"pause", "-A", "--cluster=east"},
+		"is it --cluster east":      {"pause", "east"},
+		"no key of a taint":         {"cordon", "east", "--taint-key=a/b/c"},
+		"is it drain?":              {"undo", "drian"},
 		"unsupported output format": {"history", "east", "-o", "xml"},
 	} {
 		t.Run(name, func(t *testing.T) {

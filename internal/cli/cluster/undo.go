@@ -39,7 +39,7 @@ func NewUndo(f *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "undo",
 		Short: "Call off what another command began",
-		Args:  cobra.NoArgs,
+		Args:  cli.Subcommands,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newUndoDrain(f))

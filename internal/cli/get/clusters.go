@@ -86,6 +86,9 @@ func (o *clusters) run(ctx context.Context, names []string) error {
 	if !cli.KnownFormat(format) && format != formatName && format != formatJSONPath {
 		return fmt.Errorf("unsupported output format %q (supported: %s, name, jsonpath=TEMPLATE)", o.output, cli.FormatNames())
 	}
+	if format == formatJSONPath && template == "" {
+		return fmt.Errorf("-o jsonpath needs a template, such as -o jsonpath='{.items[*].name}'")
+	}
 	if len(names) > 0 && o.selector != "" {
 		return fmt.Errorf("names go without --selector")
 	}

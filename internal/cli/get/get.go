@@ -39,7 +39,7 @@ func newCommand(f *cli.Factory, kinds ...kind) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get",
 		Short: "List objects with what matters about them",
-		Args:  cobra.NoArgs,
+		Args:  cli.Subcommands,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	for _, k := range kinds {

@@ -57,7 +57,12 @@ else, put a status into the file: the condition Ready, gateway and gpuPools.`,
 
   # Would one more cluster be enough?
   %[1]s plan apply -f deployment.yaml -f new-cluster.yaml --assume-ready --fail-on unplaceable`, o.Program),
-		Args:              cobra.NoArgs,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("%s takes files with -f, such as -f %s, and nothing else", cmd.CommandPath(), args[0])
+			}
+			return nil
+		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return a.runFiles(cmd.Context()) },
 	}

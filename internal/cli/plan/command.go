@@ -52,7 +52,7 @@ ledger of nodes, the same policies. It shows where each replica would go and in 
 and what each cluster lacks for them, and how many replicas of each deployment would be without service at the worst time.
 Loading and ending take no time in it, so that it says nothing about how long a change takes. It changes nothing, and
 needs no more than to list what it reads.`,
-		Args: cobra.NoArgs,
+		Args: cli.Subcommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	flags := cmd.PersistentFlags()

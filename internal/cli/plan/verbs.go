@@ -22,6 +22,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/evenkeel-io/evenkeel/internal/cli"
 	"github.com/evenkeel-io/evenkeel/internal/cli/complete"
 	"github.com/evenkeel-io/evenkeel/internal/simulation"
 )
@@ -53,8 +54,8 @@ when a whole zone has to be emptied.`,
 		},
 		ValidArgsFunction: complete.Names(o.Factory, complete.Clusters),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if taintKey == "" {
-				return fmt.Errorf("--taint-key must not be empty")
+			if err := cli.ValidateTaintKey(taintKey); err != nil {
+				return err
 			}
 			return o.run(cmd.Context(), always(simulation.Drain(taintKey, args...)))
 		},
