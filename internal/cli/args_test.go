@@ -27,7 +27,7 @@ func TestValidateTaintKey(t *testing.T) {
 	for _, key := range []string{"modelplane.ai/maintenance", "other"} {
 		assert.NoError(t, ValidateTaintKey(key))
 	}
-	for key, said := range map[string]string{"": "must not be empty", "a/b/c": "no key of a taint: a qualified name", "-": "no key of a taint", "x:NoExecute": "no key of a taint"} {
+	for key, said := range map[string]string{"": "must not be empty", "a/b/c": "no key of a taint: a valid label key", "-": "no key of a taint", "x:NoExecute": "no key of a taint"} {
 		assert.ErrorContains(t, ValidateTaintKey(key), said)
 	}
 }
