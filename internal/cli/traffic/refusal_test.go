@@ -281,3 +281,26 @@ func TestWarningsAreShown(t *testing.T) {
 	assert.Zero(t, o.code)
 	assert.True(t, strings.HasSuffix(o.stderr, "Warning: cluster worker-a is pending\n"), o.stderr)
 }
+
+// TestRedirectsAreNotFollowed: a drain goes to the server that was asked for, with its credentials, or nowhere.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	elsewhere := newServer(t, chat())
+	redirect := func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, elsewhere.URL+r.URL.Path, http.StatusTemporaryRedirect)
+	}
+	asked := false
+	elsewhere.get = func(http.ResponseWriter, *http.Request) { asked = true }
+	for name, redirected := range map[string]func(*server){
+		"the read":  func(s *server) { s.get = redirect },
+		"the patch": func(s *server) { s.patch = redirect },
+	} {
+		s := newServer(t, chat())
+		redirected(s)
+		o := s.execute(t, "drain", "chat", "--workload-cluster=worker-a", "--id=a", "--reason=r", "--yes")
+		assert.Equal(t, 1, o.code, name)
+		assert.True(t, strings.HasSuffix(o.stderr, "error: required Kubernetes API request failed; check access and connectivity\n"+
+			"cause: the server answered with HTTP status 307\n"), "%s: %s", name, o.stderr)
+	}
+	assert.False(t, asked)
+	assert.Empty(t, elsewhere.patches)
+}
