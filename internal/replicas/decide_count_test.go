@@ -81,6 +81,16 @@ func TestDecideCount(t *testing.T) {
 			[]string{"create placement 1-1"},
 		},
 		{
+			"more are wanted while a cluster is not ready: what runs there stays, and counts",
+			[]string{"wants 2", "east h:2 NotReady", "west h:2", "0-1 on east/0 ready", "endpoint east/0"},
+			[]string{"create placement 1-1"},
+		},
+		{
+			"or while no cluster can be seen",
+			[]string{"wants 2", "0-1 on east/0 ready", "endpoint east/0"},
+			[]string{"create placement 1-1"},
+		},
+		{
 			"too many: one that waits goes first",
 			[]string{"wants 1", "east h:2", "0-1 on east/0 ready", "1-1 unplaceable", "endpoint east/0"},
 			[]string{"delete placement 1-1: fewer replicas are wanted"},

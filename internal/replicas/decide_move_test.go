@@ -218,6 +218,11 @@ func TestDecideMove(t *testing.T) {
 			[]string{"mark 0-2: not ready, leaving UntoleratedTaint, Placing", "create placement 0-3 for 0-2"},
 		},
 		{
+			"the template is edited while the old one is still going: the place that was found is given up for another",
+			[]string{"wants 1", "east h:2 NoExecute", "west h:2", "0-1 on east/0 terminating leaving UntoleratedTaint", "0-2 for 0-1 excluding east on west/0 engine older uncreated"},
+			[]string{"mark 0-2: leaving TemplateChanged", "create placement 0-3 for 0-1"},
+		},
+		{
 			"on the same cluster the old one must be gone first, or both would be charged to the same nodes",
 			[]string{"wants 1 engine other", "east h:1", "0-1 on east/0 terminating leaving TemplateChanged", "0-2 for 0-1 on east/1 engine other uncreated"},
 			nil,

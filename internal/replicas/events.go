@@ -122,7 +122,8 @@ func (s *state) tellMoved(u *unit, move *evenkeel.Move) {
 	s.result.Events[len(s.result.Events)-1].Cause = move.Cause
 }
 
-// tellLeaving says once for all replicas that leave a cluster for one cause.
+// tellLeaving says once for all replicas that leave a cluster for one cause. What usually makes replicas leave is gathered
+// for tellAllLeaving.
 func (s *state) tellLeaving(u *unit) {
 	switch u.cause.reason {
 	case evenkeel.CauseScaleDown:
@@ -139,7 +140,16 @@ func (s *state) tellLeaving(u *unit) {
 		}
 		s.toldLeaving[key] = true
 		names := s.leavingAlike(u)
-		s.event(false, EventLeaving, fmt.Sprintf("replicas must leave %s: %s: %s%s", u.clusterName(), u.cause.message, strings.Join(names, ", "), s.pace(len(names))))
+		s.leaving = append(s.leaving, fmt.Sprintf("%s: %s: %s", u.clusterName(), u.cause.message, strings.Join(names, ", ")))
+		s.leavingNow += len(names)
+	}
+}
+
+// tellAllLeaving makes one event of all replicas that must leave as of this pass: of several that are alike but for their
+// text, only the first text would be kept.
+func (s *state) tellAllLeaving() {
+	if len(s.leaving) > 0 {
+		s.event(false, EventLeaving, "replicas must leave "+strings.Join(s.leaving, "; ")+s.pace(s.leavingNow))
 	}
 }
 

@@ -60,6 +60,7 @@ func (s *state) mark() {
 		s.tell(u, move)
 		s.trace(u, move)
 	}
+	s.tellAllLeaving()
 }
 
 // trace notes where a unit's move is, also where that is too young to be written down.

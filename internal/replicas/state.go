@@ -63,8 +63,11 @@ type state struct {
 	// hurried are the services that this pass asks to look again.
 	hurried map[types.NamespacedName]bool
 
-	// toldLeaving are the causes for which an event was made.
+	// toldLeaving are the causes that an event is made of, leaving what it says of each, and leavingNow how many replicas it
+	// is about.
 	toldLeaving map[string]bool
+	leaving     []string
+	leavingNow  int
 
 	result   Result
 	deadline time.Time

@@ -139,6 +139,12 @@ func TestStatus(t *testing.T) {
 			events: []string{`ReplicaLeaving replicas must leave east: the InferenceCluster "east" has taints that the deployment does not tolerate: acme.test/noexecute:NoExecute: chat-32a9b, chat-f7a54; at most 1 at a time`},
 		},
 		{
+			name: "from wherever", given: []string{"wants 2 scheduled ReplicasCreated", "east h:2 NoExecute", "west h:2 NoExecute", "0-1 on east/0 ready", "1-1 on west/0 ready"},
+			counts: "2/2", scheduled: "True ReplicasCreated Scheduled 2 of 2 replicas", ready: "True AllReplicasReady 2 of 2 ready",
+			events: []string{`ReplicaLeaving replicas must leave east: the InferenceCluster "east" has taints that the deployment does not tolerate: acme.test/noexecute:NoExecute: chat-32a9b; ` +
+				`west: the InferenceCluster "west" has taints that the deployment does not tolerate: acme.test/noexecute:NoExecute: chat-e86c0; at most 1 at a time`},
+		},
+		{
 			name: "they wait for moves to be resumed", given: []string{"wants 1 paused scheduled ReplicasCreated", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready"},
 			counts: "1/1", scheduled: "True ReplicasCreated Scheduled 1 of 1 replicas", ready: "True AllReplicasReady 1 of 1 ready",
 			events: []string{`ReplicaLeaving replicas must leave east: the InferenceCluster "east" has taints that the deployment does not tolerate: acme.test/noexecute:NoExecute: chat-32a9b; moves are paused`},
@@ -147,10 +153,6 @@ func TestStatus(t *testing.T) {
 			name: "one that is held for want of a place", given: []string{"wants 1 hold scheduled ReplicasCreated", "east h:2 NoExecute", "0-1 on east/0 ready leaving UntoleratedTaint", "0-2 for 0-1 excluding east unplaceable"},
 			counts: "1/1", scheduled: "True ReplicasCreated Scheduled 1 of 1 replicas", ready: "True AllReplicasReady 1 of 1 ready",
 			events: []string{"Warning ReplicaHeld replica chat-32a9b must leave east and is held there: it waits for a destination: " + full},
-		},
-		{
-			name: "one that waits to be evicted is not held", given: []string{"wants 1 scheduled ReplicasCreated", "east h:2 NoExecute", "0-1 on east/0 ready leaving UntoleratedTaint", "0-2 for 0-1 excluding east unplaceable"},
-			counts: "1/1", scheduled: "True ReplicasCreated Scheduled 1 of 1 replicas", ready: "True AllReplicasReady 1 of 1 ready",
 		},
 		{
 			name: "a move that is done", given: []string{"wants 1 scheduled ReplicasCreated", "east h:1 NoExecute", "west h:1", "0-1 on east/0 gone leaving UntoleratedTaint moved UntoleratedTaint", "0-2 for 0-1 on west/0 ready"},
