@@ -40,6 +40,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/evenkeel-io/evenkeel/controllers/servingpathevents"
 	"github.com/evenkeel-io/evenkeel/internal/servingpath"
 )
 
@@ -74,16 +75,11 @@ func Setup(mgr ctrl.Manager, catalogue *servingpath.Catalogue) error {
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
-		For(&appsv1.Deployment{}, builder.WithPredicates(wishChanged())).
-		// Not for each change of a budget's status, of which a drain makes many.
+		For(&appsv1.Deployment{}, builder.WithPredicates(servingpathevents.Deployments(catalogue), servingpathevents.WishChanged())).
+		// Also finds budgets that an older configuration has left. Not for each change of a budget's status, of which a drain makes many.
 		Watches(&policyv1.PodDisruptionBudget{}, handler.EnqueueRequestsFromMapFunc(r.byBudget), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(byPod)).
 		Complete(r)
-}
-
-// wishChanged lets a Deployment's event pass unless only its status has changed.
-func wishChanged() predicate.Predicate {
-	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{})
 }
 
 // byPod maps a pod of a Deployment to it: its ReplicaSet is named after the Deployment and the hash in the pod's label.
@@ -113,7 +109,7 @@ func (r *Reconciler) byBudget(ctx context.Context, o client.Object) []reconcile.
 	}
 	var requests []reconcile.Request
 	for i := range list.Items {
-		if r.Catalogue.ForDeployment(&list.Items[i]) != nil {
+		if r.Catalogue.ForStored(&list.Items[i]) != nil {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 		}
 	}
@@ -129,7 +125,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	} else if err != nil {
 		return ctrl.Result{}, err
 	}
-	component := r.Catalogue.ForDeployment(d)
+	component := r.Catalogue.ForStored(d)
 	if component == nil && !r.problems.knows(request.NamespacedName) {
 		return ctrl.Result{}, r.withdrawLeftover(ctx, d)
 	}

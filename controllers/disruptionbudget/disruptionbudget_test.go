@@ -203,6 +203,24 @@ func TestNoBudget(t *testing.T) {
 	}
 }
 
+// TestALeftoverBudgetIsFound is for budgets of Deployments that an older configuration has covered: no event of such a
+// Deployment is looked at, but the budget's is.
+func TestALeftoverBudgetIsFound(t *testing.T) {
+	s := newScene(t, lws())
+	s.reconcile("lws")
+	d := lws()
+	require.NoError(t, s.r.Client.Get(t.Context(), client.ObjectKeyFromObject(d), d))
+	d.Labels = nil
+	require.NoError(t, s.r.Client.Update(t.Context(), d))
+	budget := &policyv1.PodDisruptionBudget{}
+	require.NoError(t, s.r.Client.Get(t.Context(), client.ObjectKey{Namespace: "lws-system", Name: "lws-evenkeel"}, budget))
+
+	requests := s.r.byBudget(t.Context(), budget)
+	require.Equal(t, []ctrl.Request{{NamespacedName: client.ObjectKeyFromObject(d)}}, requests)
+	s.reconcile(requests[0].Name)
+	assert.Empty(t, s.budgets())
+}
+
 func TestBudgetName(t *testing.T) {
 	assert.Equal(t, "chat-32a9b-epp-evenkeel", budgetName("chat-32a9b-epp"))
 	long := strings.Repeat("a", 253)

@@ -35,6 +35,7 @@ import (
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -42,6 +43,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	configapi "github.com/evenkeel-io/evenkeel/apis/config/v1alpha1"
+	"github.com/evenkeel-io/evenkeel/controllers/servingpathevents"
 	"github.com/evenkeel-io/evenkeel/internal/servingpath"
 )
 
@@ -112,7 +114,7 @@ func Setup(mgr ctrl.Manager, catalogue *servingpath.Catalogue, config configapi.
 	all := batched()
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
-		Watches(&appsv1.Deployment{}, all, settledPredicate(catalogue)).
+		Watches(&appsv1.Deployment{}, all, builder.WithPredicates(servingpathevents.Deployments(catalogue))).
 		Watches(&corev1.Node{}, all, nodePredicate()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 1}).
 		Complete(r)

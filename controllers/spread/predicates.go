@@ -19,12 +19,10 @@ package spread
 import (
 	"context"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -42,14 +40,6 @@ func batched() handler.EventHandler {
 		DeleteFunc:  func(_ context.Context, _ event.DeleteEvent, q queue) { q.AddAfter(cluster, batch) },
 		GenericFunc: func(_ context.Context, _ event.GenericEvent, q queue) { q.AddAfter(cluster, batch) },
 	}
-}
-
-// settledPredicate lets the serving path's Deployments pass.
-func settledPredicate(catalogue *servingpath.Catalogue) builder.Predicates {
-	return builder.WithPredicates(predicate.NewPredicateFuncs(func(o client.Object) bool {
-		d, ok := o.(*appsv1.Deployment)
-		return ok && catalogue.ForDeployment(d) != nil
-	}))
 }
 
 // nodePredicate lets pass what could make a node take pods: not the heartbeats.

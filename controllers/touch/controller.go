@@ -42,10 +42,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	configapi "github.com/evenkeel-io/evenkeel/apis/config/v1alpha1"
+	"github.com/evenkeel-io/evenkeel/controllers/servingpathevents"
 	"github.com/evenkeel-io/evenkeel/internal/autoscalers"
 	"github.com/evenkeel-io/evenkeel/internal/servingpath"
 )
@@ -116,10 +116,8 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		MaxConcurrentReconciles: 1,
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute),
 	}
-	// A Deployment's status says nothing about what it lacks.
-	wish := predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{})
 	err := ctrl.NewControllerManagedBy(mgr).Named(Name+"-deployments").
-		For(&appsv1.Deployment{}, builder.WithPredicates(wish)).
+		For(&appsv1.Deployment{}, builder.WithPredicates(servingpathevents.Deployments(o.Catalogue), servingpathevents.WishChanged())).
 		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(byAutoscaler)).
 		WithOptions(one).
 		Complete(reconcile.Func(t.deployment))

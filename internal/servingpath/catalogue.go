@@ -26,6 +26,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/lru"
 
 	configapi "github.com/evenkeel-io/evenkeel/apis/config/v1alpha1"
 )
@@ -53,11 +54,12 @@ type Catalogue struct {
 	components []*Component
 	installers []string
 	fallback   *configapi.ServingPathFallback
+	stored     *lru.Cache
 }
 
 // New compiles a defaulted configuration. An error names the component whose expression does not compile.
 func New(config *configapi.ServingPathConfiguration) (*Catalogue, error) {
-	c := &Catalogue{installers: config.Installers, fallback: &config.Fallback}
+	c := &Catalogue{installers: config.Installers, fallback: &config.Fallback, stored: lru.New(remembered)}
 	for i := range config.Components {
 		if !*config.Components[i].Enabled {
 			continue

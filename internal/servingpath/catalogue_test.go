@@ -25,6 +25,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	configapi "github.com/evenkeel-io/evenkeel/apis/config/v1alpha1"
 )
@@ -103,18 +104,20 @@ func TestAnExpressionThatDoesNotCompile(t *testing.T) {
 	}
 }
 
-func TestMatchConditions(t *testing.T) {
-	c := shipped(t, `{"components":[
-		{"name":"a","minReplicas":2,"match":{"kinds":["Deployment"],"namespaces":["x","team-*"],"labels":{"k":"v\"w"}}},
-		{"name":"b","single":true,"match":{"kinds":["Deployment"],"namespaces":["y"],"labels":{"k":"v"}}},
-		{"name":"c","enabled":false,"minReplicas":2,"match":{"kinds":["Deployment"],"namespaces":["z"],"labels":{"k":"v"}}},
-		{"name":"d","rollout":{"maxUnavailable":1},"match":{"kinds":["Deployment"],"namespaces":["*"],"expression":"object.x == 1"}}]}`)
-	condition := c.MatchCondition(configapi.ComponentDeployment)
-	assert.Contains(t, condition, `((request.namespace == "x" || request.namespace.startsWith("team-")) && object.metadata.?labels[?"k"].orValue('') == "v\"w")`)
-	assert.Contains(t, condition, `(true && (object.x == 1))`)
-	assert.NotContains(t, condition, `"y"`, "what nothing is filled into is not sent")
-	assert.NotContains(t, condition, `"z"`)
-	assert.Equal(t, "false", c.MatchCondition(configapi.ComponentPod))
+func TestForStoredRemembersStates(t *testing.T) {
+	c := shipped(t, "")
+	stored := func(uid, version, name string) *appsv1.Deployment {
+		return picker(func(d *appsv1.Deployment) { d.UID, d.ResourceVersion, d.Name = types.UID(uid), version, name })
+	}
+	assert.Equal(t, "endpoint-picker", named(c.ForStored(stored("1", "1", "a-epp"))))
+	assert.Equal(t, "endpoint-picker", named(c.ForStored(stored("1", "1", "remembered"))), "the same state is the same object")
+	assert.Empty(t, named(c.ForStored(stored("1", "2", "no-picker"))), "it has changed")
+	assert.Empty(t, named(c.ForStored(stored("2", "1", "no-picker"))), "another one")
+	assert.Empty(t, named(c.ForStored(stored("2", "1", "b-epp"))), "that it is no part is remembered too")
+	for _, nowhere := range [][2]string{{"", "1"}, {"3", ""}} {
+		assert.Equal(t, "endpoint-picker", named(c.ForStored(stored(nowhere[0], nowhere[1], "a-epp"))))
+		assert.Empty(t, named(c.ForStored(stored(nowhere[0], nowhere[1], "no-picker"))), "not stored yet")
+	}
 }
 
 func TestEnvoyProxyByName(t *testing.T) {

@@ -180,10 +180,9 @@ func (c *Cluster) StopManager() error {
 	return err
 }
 
-// RemoveEvenkeel takes away the process and the webhook.
-func (c *Cluster) RemoveEvenkeel(ctx context.Context) error {
-	err := c.Kube.AdmissionregistrationV1().MutatingWebhookConfigurations().Delete(ctx, "evenkeel-workload-manager", metav1.DeleteOptions{})
-	return errors.Join(err, c.StopManager())
+// RemoveWebhook takes away the webhook, and leaves the controllers at work.
+func (c *Cluster) RemoveWebhook(ctx context.Context) error {
+	return c.Kube.AdmissionregistrationV1().MutatingWebhookConfigurations().Delete(ctx, "evenkeel-workload-manager", metav1.DeleteOptions{})
 }
 
 // awaitWebhook waits until the API server gets answers: the manager has published its certificates.

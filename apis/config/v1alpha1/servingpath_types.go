@@ -41,8 +41,8 @@ type ServingPathConfiguration struct {
 	// MetricsBindAddress serves /metrics; "0" does not. ":8080" when absent.
 	// +optional
 	MetricsBindAddress string `json:"metricsBindAddress,omitempty"`
-	// Webhooks says where the webhook is served and by which names the API server finds it. The match conditions of the
-	// MutatingWebhookConfiguration are kept in step with the components.
+	// Webhooks says where the webhook is served and by which names the API server finds it. The selectors and match
+	// conditions of the MutatingWebhookConfiguration are kept in step with the components.
 	// +optional
 	Webhooks WebhookServer `json:"webhooks,omitempty"`
 	// Installers are the field managers, "*" standing for any text, that merely carry out what some chart or

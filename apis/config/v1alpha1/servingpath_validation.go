@@ -17,9 +17,12 @@ limitations under the License.
 package v1alpha1
 
 import (
+	pathpkg "path"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -84,8 +87,29 @@ func validateMatch(path *field.Path, m *ComponentMatch) field.ErrorList {
 	if len(m.Namespaces) == 0 {
 		errs = append(errs, field.Required(path.Child("namespaces"), `name the namespaces, or say "*" for all`))
 	}
+	for i, namespace := range m.Namespaces {
+		errs = append(errs, validateNamespacePattern(path.Child("namespaces").Index(i), namespace)...)
+	}
+	errs = append(errs, metav1validation.ValidateLabels(m.Labels, path.Child("labels"))...)
 	if len(m.Labels) == 0 && m.Expression == "" {
 		errs = append(errs, field.Required(path, "labels or an expression; without both it would match everything in its namespaces"))
+	}
+	return errs
+}
+
+// PatternCharacters make the name of a namespace a pattern.
+const PatternCharacters = `*?[\`
+
+func validateNamespacePattern(path *field.Path, namespace string) field.ErrorList {
+	var errs field.ErrorList
+	if strings.ContainsAny(namespace, PatternCharacters) {
+		if _, err := pathpkg.Match(namespace, ""); err != nil {
+			errs = append(errs, field.Invalid(path, namespace, "not a pattern: it has a [ without its ], or ends with a backslash"))
+		}
+		return errs
+	}
+	for _, message := range validation.IsDNS1123Label(namespace) {
+		errs = append(errs, field.Invalid(path, namespace, message))
 	}
 	return errs
 }

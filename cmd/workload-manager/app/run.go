@@ -102,8 +102,8 @@ func setup(mgr ctrl.Manager, server *serving.Server, catalogue *servingpath.Cata
 	mgr.GetWebhookServer().Register(servingpathwebhook.Path, &webhook.Admission{
 		Handler: &servingpathwebhook.Handler{Catalogue: catalogue, Reader: mgr.GetClient()},
 	})
-	conditions := &servingpathwebhook.ConditionsReconciler{Client: mgr.GetClient(), Catalogue: catalogue}
-	if err := conditions.Setup(mgr); err != nil {
+	calls := &servingpathwebhook.CallsReconciler{Client: mgr.GetClient(), Catalogue: catalogue, Namespace: config.Webhooks.Namespace}
+	if err := calls.Setup(mgr); err != nil {
 		return err
 	}
 	// The webhook asks for autoscalers from its first call on, on every replica.

@@ -15,5 +15,5 @@ limitations under the License.
 */
 
 // Package servingpath measures what the serving-path webhook adds to the creation of Deployments: of those that it fills
-// in, and of those that it must not be called for.
+// in, and of those that it must not be called for. It also measures what the controllers beside it add.
 package servingpath

@@ -34,12 +34,14 @@ const (
 // resamples of the pairs give the bounds.
 const resamples = 1000
 
-// Case is the result for one kind of object.
+// Case is the result of one comparison.
 type Case struct {
-	Benchmark string          `json:"benchmark"`
-	Kind      string          `json:"kind"`
-	Pairs     int             `json:"pairs"`
-	Machine   harness.Machine `json:"machine"`
+	Benchmark string `json:"benchmark"`
+	// Kind of the object that was created, and what one side had and the other had not.
+	Kind    string          `json:"kind"`
+	Between string          `json:"between"`
+	Pairs   int             `json:"pairs"`
+	Machine harness.Machine `json:"machine"`
 	// Medians in milliseconds.
 	WithoutMS float64 `json:"withoutMs"`
 	WithMS    float64 `json:"withMs"`
@@ -53,10 +55,10 @@ type Case struct {
 }
 
 func report(environment *harness.Environment, samples [][]pair) error {
-	rows := make([][]string, 0, len(kinds))
+	rows := make([][]string, 0, len(comparisons))
 	for k, pairs := range samples {
-		c := summarize(kinds[k].name, pairs, environment.Machine)
-		if kinds[k].suffix == "" {
+		c := summarize(&comparisons[k], pairs, environment.Machine)
+		if comparisons[k].bounded {
 			met := c.RatioUpper <= mostRatio || c.AddsUpper <= mostAddsMS
 			c.Met = &met
 		}
@@ -65,7 +67,7 @@ func report(environment *harness.Environment, samples [][]pair) error {
 		}
 		rows = append(rows, c.row())
 	}
-	header := []string{"Deployment", "pairs", "without", "with", "ratio (95 % at most)", "adds (95 % at most)", "bound"}
+	header := []string{"Deployment", "with", "pairs", "without it", "with it", "ratio (95 % at most)", "adds (95 % at most)", "bound"}
 	return harness.WriteTable(environment.Out, header, rows)
 }
 
@@ -75,15 +77,15 @@ func (c *Case) row() []string {
 		bound = fmt.Sprintf("%.2f or %.1f ms: met %t", mostRatio, mostAddsMS, *c.Met)
 	}
 	return []string{
-		c.Kind, fmt.Sprint(c.Pairs), fmt.Sprintf("%.2f ms", c.WithoutMS), fmt.Sprintf("%.2f ms", c.WithMS),
+		c.Kind, c.Between, fmt.Sprint(c.Pairs), fmt.Sprintf("%.2f ms", c.WithoutMS), fmt.Sprintf("%.2f ms", c.WithMS),
 		fmt.Sprintf("%.3f (%.3f)", c.Ratio, c.RatioUpper), fmt.Sprintf("%.2f ms (%.2f)", c.AddsMS, c.AddsUpper), bound,
 	}
 }
 
-func summarize(kind string, pairs []pair, machine harness.Machine) *Case {
+func summarize(what *comparison, pairs []pair, machine harness.Machine) *Case {
 	with, without := medians(pairs)
 	c := &Case{
-		Benchmark: name, Kind: kind, Pairs: len(pairs), Machine: machine,
+		Benchmark: name, Kind: what.deployment, Between: what.between, Pairs: len(pairs), Machine: machine,
 		WithoutMS: harness.Round(without), WithMS: harness.Round(with),
 		Ratio: harness.Round(harness.Ratio(with, without)), AddsMS: harness.Round(with - without),
 	}

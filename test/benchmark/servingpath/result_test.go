@@ -31,10 +31,11 @@ func TestSummarize(t *testing.T) {
 		noise := time.Duration(i%10) * 10 * time.Microsecond
 		pairs = append(pairs, pair{with: 3*time.Millisecond + noise, without: 2*time.Millisecond + noise})
 	}
-	c := summarize("x", pairs, harness.Machine{})
+	c := summarize(&comparisons[controllers], pairs, harness.Machine{})
 	assert.InDelta(t, 1.0, c.AddsMS, 0.001)
 	assert.GreaterOrEqual(t, c.AddsUpper, c.AddsMS)
 	assert.InDelta(t, 1.489, c.Ratio, 0.01)
 	assert.Equal(t, 100, c.Pairs)
-	assert.Equal(t, "none", c.row()[6])
+	assert.Equal(t, "none", c.row()[7])
+	assert.Equal(t, "controllers", c.Between)
 }

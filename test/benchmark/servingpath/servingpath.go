@@ -41,9 +41,9 @@ func Benchmark() harness.Benchmark {
 	var o options
 	return harness.Benchmark{
 		Name:    name,
-		Summary: "the creation of Deployments with and without the serving-path webhook",
+		Summary: "the creation of Deployments with and without the serving-path webhook, and its controllers",
 		AddFlags: func(flags *flag.FlagSet) {
-			flags.IntVar(&o.pairs, name+"-pairs", 2000, "pairs of creations, one with and one without the webhook, in each case")
+			flags.IntVar(&o.pairs, name+"-pairs", 2000, "pairs of creations in each comparison")
 		},
 		Run: func(ctx context.Context, environment *harness.Environment) error {
 			return measure(ctx, environment, o)
@@ -51,14 +51,29 @@ func Benchmark() harness.Benchmark {
 	}
 }
 
-// kinds are the cases. The namespace is one of those that the shipped configuration looks at.
-var kinds = []struct{ name, suffix string }{
-	{"filled in", "-epp"},
-	{"not matched", ""},
+// comparison is what is created on two API servers, and what they differ by.
+type comparison struct {
+	// deployment says what is created, in one of the namespaces that the shipped configuration looks at.
+	deployment string
+	suffix     string
+	// between says what one side has and the other has not.
+	between string
+	filled  bool
+	bounded bool
 }
 
-// measure creates Deployments by turns on two API servers, of which one has the webhook; after half of the pairs they
-// change their parts, so that neither's luck counts.
+// comparisons with the webhook are made while workload-manager's controllers work on both sides: they look at what is
+// created, and take their share of the machine. What that costs is compared by itself.
+var comparisons = []comparison{
+	{deployment: "filled in", suffix: "-epp", between: "webhook", filled: true},
+	{deployment: "not matched", between: "webhook", bounded: true},
+	{deployment: "not matched", between: "controllers"},
+}
+
+const controllers = 2 // the comparison without a webhook, which comes last
+
+// measure creates Deployments by turns on two API servers; after half of the pairs these change their parts, so that
+// neither's luck counts.
 func measure(ctx context.Context, environment *harness.Environment, o options) (err error) {
 	if o.pairs < 2 {
 		return fmt.Errorf("-%s-pairs must be at least 2", name)
@@ -76,40 +91,60 @@ func measure(ctx context.Context, environment *harness.Environment, o options) (
 		}
 		servers = append(servers, c)
 	}
-	samples := make([][]pair, len(kinds))
+	m := &measurement{samples: make([][]pair, len(comparisons))}
 	for half := range 2 {
-		with, without := servers[half], servers[1-half]
-		environment.Progressf("half %d of 2: %d pairs of each kind", half+1, o.pairs/2)
-		if err := with.InstallEvenkeel(ctx, nil); err != nil {
-			return err
-		}
-		if err := warmUp(ctx, with, without, half); err != nil {
-			return err
-		}
-		for i := range o.pairs / 2 {
-			for k := range kinds {
-				p, err := measurePair(ctx, with, without, k, half*o.pairs+i)
-				if err != nil {
-					return err
-				}
-				samples[k] = append(samples[k], p)
-			}
-		}
-		if err := with.RemoveEvenkeel(ctx); err != nil {
+		environment.Progressf("half %d of 2: %d pairs of each comparison", half+1, o.pairs/2)
+		m.with, m.without = servers[half], servers[1-half]
+		if err := m.half(ctx, o.pairs/2); err != nil {
 			return err
 		}
 	}
-	return report(environment, samples)
+	return report(environment, m.samples)
 }
 
-// warmUp creates some that do not count: connections, caches and compiled expressions.
-func warmUp(ctx context.Context, with, without *workloadcluster.Cluster, half int) error {
-	const some = 50
-	for i := range some {
-		for k := range kinds {
-			if _, err := measurePair(ctx, with, without, k, -1-half*some-i); err != nil {
-				return err
-			}
+// measurement is what is being measured.
+type measurement struct {
+	with, without *workloadcluster.Cluster
+	created       int // so that each pair has a name of its own
+	samples       [][]pair
+}
+
+func (m *measurement) half(ctx context.Context, pairs int) error {
+	for _, c := range []*workloadcluster.Cluster{m.with, m.without} {
+		// Where the webhook is missing nothing is to be filled in later either.
+		if err := c.InstallEvenkeel(ctx, map[string]any{"touch": map[string]any{"interval": "24h"}}); err != nil {
+			return err
+		}
+	}
+	if err := m.without.RemoveWebhook(ctx); err != nil {
+		return err
+	}
+	for k := range controllers {
+		if err := m.pairs(ctx, pairs, k); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(m.with.RemoveWebhook(ctx), m.without.StopManager()); err != nil {
+		return err
+	}
+	if err := m.pairs(ctx, pairs, controllers); err != nil {
+		return err
+	}
+	return m.with.StopManager()
+}
+
+// pairs makes some of a comparison. The first ones do not count: connections, caches, compiled expressions, what the
+// controllers still do for the comparison before, and the moment until an API server knows which webhooks there are.
+func (m *measurement) pairs(ctx context.Context, number, comparison int) error {
+	const warmUp = 50
+	for i := range warmUp + number {
+		p, err := m.pair(ctx, &comparisons[comparison])
+		switch {
+		case i < warmUp && (err == nil || errors.Is(err, errFilled)):
+		case err != nil:
+			return err
+		default:
+			m.samples[comparison] = append(m.samples[comparison], p)
 		}
 	}
 	return nil
@@ -120,23 +155,26 @@ type pair struct {
 	with, without time.Duration
 }
 
-// measurePair creates the same Deployment on both, in an order that alternates, and makes sure that the one was filled in
-// and the other was not.
-func measurePair(ctx context.Context, with, without *workloadcluster.Cluster, kind, number int) (pair, error) {
+var errFilled = errors.New("it should have been filled in")
+
+// pair creates the same Deployment on both, in an order that alternates, and makes sure that it was filled in only where
+// it should be.
+func (m *measurement) pair(ctx context.Context, c *comparison) (pair, error) {
 	var p pair
 	sides := []struct {
 		cluster *workloadcluster.Cluster
 		took    *time.Duration
 		filled  bool
 	}{
-		{with, &p.with, kinds[kind].suffix != ""},
-		{without, &p.without, false},
+		{m.with, &p.with, c.filled},
+		{m.without, &p.without, false},
 	}
-	if number%2 == 0 {
+	m.created++
+	if m.created%2 == 0 {
 		sides[0], sides[1] = sides[1], sides[0]
 	}
 	for _, side := range sides {
-		d := workloadcluster.Picker("default", fmt.Sprintf("model%d%s", number, kinds[kind].suffix))
+		d := workloadcluster.Picker("default", fmt.Sprintf("model%d%s", m.created, c.suffix))
 		started := time.Now()
 		err := side.cluster.Client.Create(ctx, d, client.FieldOwner(workloadcluster.ProviderKubernetes))
 		*side.took = time.Since(started)
@@ -148,7 +186,7 @@ func measurePair(ctx context.Context, with, without *workloadcluster.Cluster, ki
 			return p, err
 		}
 		if filled := replicas == 2; filled != side.filled {
-			return p, fmt.Errorf("%s has %d replicas: the webhook should have filled it in: %t", d.GetName(), replicas, side.filled)
+			return p, fmt.Errorf("%s has %d replicas: %w: %t", d.GetName(), replicas, errFilled, side.filled)
 		}
 		// A cluster does not have thousands of pickers, and the controllers look at all there are.
 		if err := side.cluster.Client.Delete(ctx, d); err != nil {

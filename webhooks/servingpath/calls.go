@@ -39,24 +39,27 @@ var webhookKinds = map[string]configapi.ComponentKind{
 	"pods.servingpath.evenkeel.io":         configapi.ComponentPod,
 }
 
-// MatchConditions are those of the webhook for a kind.
-func MatchConditions(catalogue *servingpath.Catalogue, kind configapi.ComponentKind) []admissionregistrationv1.MatchCondition {
-	return []admissionregistrationv1.MatchCondition{{Name: "serving-path", Expression: catalogue.MatchCondition(kind)}}
+// setCalls makes a webhook be called for what the serving path has of a kind.
+func setCalls(w *admissionregistrationv1.MutatingWebhook, calls servingpath.Calls) {
+	w.NamespaceSelector, w.ObjectSelector = &calls.Namespaces, &calls.Objects
+	w.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "serving-path", Expression: calls.Condition}}
 }
 
-// ConditionsReconciler keeps the match conditions of the webhook configuration in step with the configured components,
-// so that a component that a user adds is sent to the webhook, and nothing else is.
-type ConditionsReconciler struct {
+// CallsReconciler keeps the selectors and match conditions of the webhook configuration in step with the configured
+// components, so that a component that a user adds is sent to the webhook, and nothing else is.
+type CallsReconciler struct {
 	// Client reads and patches the one configuration.
 	Client client.Client
 	// Catalogue says what the serving path is.
 	Catalogue *servingpath.Catalogue
+	// Namespace of the webhook's server, for which it is never called.
+	Namespace string
 }
 
 // Setup registers it with a manager whose cache holds only the configuration of this program.
-func (r *ConditionsReconciler) Setup(mgr ctrl.Manager) error {
+func (r *CallsReconciler) Setup(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
-		Named("servingpath-conditions").
+		Named("servingpath-calls").
 		For(&admissionregistrationv1.MutatingWebhookConfiguration{}).
 		Complete(r)
 }
@@ -68,25 +71,12 @@ type operation struct {
 }
 
 // Reconcile patches what differs.
-func (r *ConditionsReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+func (r *CallsReconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{}
 	if err := r.Client.Get(ctx, request.NamespacedName, configuration); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	var operations []operation
-	for i := range configuration.Webhooks {
-		w := &configuration.Webhooks[i]
-		kind, ours := webhookKinds[w.Name]
-		if !ours {
-			continue
-		}
-		wanted := MatchConditions(r.Catalogue, kind)
-		if !apiequality.Semantic.DeepEqual(w.MatchConditions, wanted) {
-			operations = append(operations,
-				operation{"test", fmt.Sprintf("/webhooks/%d/name", i), w.Name},
-				operation{"add", fmt.Sprintf("/webhooks/%d/matchConditions", i), wanted})
-		}
-	}
+	operations := r.corrections(configuration)
 	if len(operations) == 0 {
 		return ctrl.Result{}, nil
 	}
@@ -99,4 +89,28 @@ func (r *ConditionsReconciler) Reconcile(ctx context.Context, request ctrl.Reque
 		return ctrl.Result{}, nil
 	}
 	return ctrl.Result{}, err
+}
+
+// corrections are what is to be patched. Field by field, so that what others write at the same time survives.
+func (r *CallsReconciler) corrections(configuration *admissionregistrationv1.MutatingWebhookConfiguration) []operation {
+	var operations []operation
+	for i := range configuration.Webhooks {
+		have := &configuration.Webhooks[i]
+		kind, ours := webhookKinds[have.Name]
+		if !ours {
+			continue
+		}
+		wanted := have.DeepCopy()
+		setCalls(wanted, r.Catalogue.CallsFor(kind, r.Namespace))
+		if apiequality.Semantic.DeepEqual(have, wanted) {
+			continue
+		}
+		path := fmt.Sprintf("/webhooks/%d/", i)
+		operations = append(operations,
+			operation{"test", path + "name", have.Name},
+			operation{"add", path + "namespaceSelector", wanted.NamespaceSelector},
+			operation{"add", path + "objectSelector", wanted.ObjectSelector},
+			operation{"add", path + "matchConditions", wanted.MatchConditions})
+	}
+	return operations
 }
