@@ -43,7 +43,7 @@ func Benchmark() harness.Benchmark {
 		Name:    name,
 		Summary: "the creation of Deployments with and without the serving-path webhook, and its controllers",
 		AddFlags: func(flags *flag.FlagSet) {
-			flags.IntVar(&o.pairs, name+"-pairs", 2000, "pairs of creations in each comparison")
+			flags.IntVar(&o.pairs, name+"-pairs", 4000, "pairs of creations in each comparison")
 		},
 		Run: func(ctx context.Context, environment *harness.Environment) error {
 			return measure(ctx, environment, o)
@@ -58,6 +58,7 @@ type comparison struct {
 	suffix     string
 	// between says what one side has and the other has not.
 	between string
+	labels  map[string]string
 	filled  bool
 	bounded bool
 }
@@ -67,10 +68,11 @@ type comparison struct {
 var comparisons = []comparison{
 	{deployment: "filled in", suffix: "-epp", between: "webhook", filled: true},
 	{deployment: "not matched", between: "webhook", bounded: true},
+	{deployment: "not selected", between: "webhook", labels: map[string]string{"modelplane.ai/serving": "model"}, bounded: true},
 	{deployment: "not matched", between: "controllers"},
 }
 
-const controllers = 2 // the comparison without a webhook, which comes last
+const controllers = 3 // the comparison without a webhook, which comes last
 
 // measure creates Deployments by turns on two API servers; after half of the pairs these change their parts, so that
 // neither's luck counts.
@@ -175,6 +177,7 @@ func (m *measurement) pair(ctx context.Context, c *comparison) (pair, error) {
 	}
 	for _, side := range sides {
 		d := workloadcluster.Picker("default", fmt.Sprintf("model%d%s", m.created, c.suffix))
+		d.SetLabels(c.labels)
 		started := time.Now()
 		err := side.cluster.Client.Create(ctx, d, client.FieldOwner(workloadcluster.ProviderKubernetes))
 		*side.took = time.Since(started)
