@@ -97,25 +97,11 @@ type told struct {
 
 // Setup registers a controller for each kind.
 func Setup(mgr ctrl.Manager, o Options) error {
-	t := &toucher{
-		client:    mgr.GetClient(),
-		recorder:  mgr.GetEventRecorder("evenkeel-workload-manager"),
-		catalogue: o.Catalogue,
-		limiter:   rate.NewLimiter(rate.Every(o.Config.Interval.Duration), 1),
-		touches: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "evenkeel_serving_path_touches_total",
-			Help: "Patches that brought an object through admission, by result: filled, or unanswered if admission filled nothing in.",
-		}, []string{"result"}),
-		told: map[subject]told{},
-	}
+	t := newToucher(mgr.GetClient(), mgr.GetEventRecorder("evenkeel-workload-manager"), o)
 	if err := metrics.Registry.Register(t.touches); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	// While the webhook does not answer, each object is tried once a minute.
-	one := controller.Options{
-		MaxConcurrentReconciles: 1,
-		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute),
-	}
+	one := controller.Options{MaxConcurrentReconciles: 1, RateLimiter: retries()}
 	err := ctrl.NewControllerManagedBy(mgr).Named(Name+"-deployments").
 		For(&appsv1.Deployment{}, builder.WithPredicates(servingpathevents.Deployments(o.Catalogue), servingpathevents.WishChanged())).
 		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(byAutoscaler)).
@@ -128,6 +114,25 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		For(newEnvoyProxy()).
 		WithOptions(one).
 		Complete(reconcile.Func(t.envoyProxy))
+}
+
+func newToucher(c client.Client, recorder events.EventRecorder, o Options) *toucher {
+	return &toucher{
+		client:    c,
+		recorder:  recorder,
+		catalogue: o.Catalogue,
+		limiter:   rate.NewLimiter(rate.Every(o.Config.Interval.Duration), 1),
+		touches: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "evenkeel_serving_path_touches_total",
+			Help: "Patches that brought an object through admission, by result: filled, or unanswered if admission filled nothing in.",
+		}, []string{"result"}),
+		told: map[subject]told{},
+	}
+}
+
+// retries pace the next tries of each object: while the webhook does not answer, they come down to one a minute.
+func retries() workqueue.TypedRateLimiter[reconcile.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute)
 }
 
 func newEnvoyProxy() *unstructured.Unstructured {

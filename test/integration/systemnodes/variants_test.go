@@ -28,7 +28,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -53,10 +55,15 @@ func patchDeployment(t *testing.T, c *workloadcluster.Cluster, name, patch strin
 // scale does what kubectl scale does.
 func scale(t *testing.T, c *workloadcluster.Cluster, name string, replicas int32) {
 	t.Helper()
+	scaleAs(t, c, "kubectl", name, replicas)
+}
+
+func scaleAs(t *testing.T, c *workloadcluster.Cluster, manager, name string, replicas int32) {
+	t.Helper()
 	current, err := c.Kube.AppsV1().Deployments(models).GetScale(t.Context(), name, metav1.GetOptions{})
 	require.NoError(t, err)
 	current.Spec.Replicas = replicas
-	_, err = c.Kube.AppsV1().Deployments(models).UpdateScale(t.Context(), name, current, metav1.UpdateOptions{FieldManager: "kubectl"})
+	_, err = c.Kube.AppsV1().Deployments(models).UpdateScale(t.Context(), name, current, metav1.UpdateOptions{FieldManager: manager})
 	require.NoError(t, err)
 }
 
@@ -153,10 +160,40 @@ func scaledByPerson(t *testing.T, c *workloadcluster.Cluster) {
 	spreadOut(t, c)
 }
 
+// scaledToZero plays KEDA, which has a HorizontalPodAutoscaler scale from one replica on, and scales between none and
+// one itself.
 func scaledToZero(t *testing.T, c *workloadcluster.Cluster) {
-	scale(t, c, workloadcluster.PickerEmbed, 0)
+	const keda = "keda-operator"
+	autoscaler := &autoscalingv2.HorizontalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Namespace: models, Name: "keda-hpa-embed"},
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: workloadcluster.PickerEmbed},
+			MinReplicas:    ptr.To[int32](1),
+			MaxReplicas:    5,
+		},
+	}
+	require.NoError(t, c.StopManager())
+	require.NoError(t, c.Client.Create(t.Context(), autoscaler))
+	scaleAs(t, c, keda, workloadcluster.PickerEmbed, 0)
+	asleep := getDeployment(t, c, models, workloadcluster.PickerEmbed)
+	require.NoError(t, c.Client.DeleteAllOf(t.Context(), &eventsv1.Event{}, client.InNamespace(models)))
+	// Whoever starts looks at everything. What it tells shows that it has.
+	require.NoError(t, c.StartManager())
+	eventually(t, "a start to look at it", func(t *assert.CollectT) {
+		assert.Contains(t, hasEvent(t, c, models, workloadcluster.PickerEmbed, touch.ReasonLeftAlone), "HorizontalPodAutoscaler keda-hpa-embed scales it")
+	})
 	patchDeployment(t, c, workloadcluster.PickerEmbed, `{"metadata":{"annotations":{"a":"b"}}}`)
-	assert.Zero(t, *getDeployment(t, c, models, workloadcluster.PickerEmbed).Spec.Replicas)
+	still := getDeployment(t, c, models, workloadcluster.PickerEmbed)
+	assert.Zero(t, *still.Spec.Replicas)
+	assert.Equal(t, asleep.Generation, still.Generation)
+
+	scaleAs(t, c, keda, workloadcluster.PickerEmbed, 1)
+	patchDeployment(t, c, workloadcluster.PickerEmbed, `{"metadata":{"annotations":{"a":null}}}`)
+	require.NoError(t, c.ApplyPickers(t.Context()))
+	assert.EqualValues(t, 1, *getDeployment(t, c, models, workloadcluster.PickerEmbed).Spec.Replicas, "one is the autoscaler's")
+	assert.EqualValues(t, 2, *getDeployment(t, c, models, workloadcluster.PickerChat).Spec.Replicas, "the webhook answers")
+
+	require.NoError(t, c.Client.Delete(t.Context(), autoscaler))
 	scale(t, c, workloadcluster.PickerEmbed, 2)
 	spreadOut(t, c)
 }
