@@ -38,39 +38,83 @@ type Calls struct {
 	Condition string
 }
 
+// Where tells apart the namespaces that a webhook is about. One selector cannot say "these names, or this label", so that
+// two webhooks share the namespaces of a kind whose components have patterns.
+type Where int
+
+const (
+	// Everywhere is all of them.
+	Everywhere Where = iota
+	// Named are those that any component of the kind names.
+	Named
+	// Patterned are the others, which only patterns match.
+	Patterned
+)
+
 // CallsFor gives them for a kind. own is the namespace of the webhook's server, which must come up without itself.
-func (c *Catalogue) CallsFor(kind configapi.ComponentKind, own string) Calls {
-	var filled []*Component
+func (c *Catalogue) CallsFor(kind configapi.ComponentKind, where Where, own string) Calls {
+	names := map[string]bool{}
+	var all, patterned []*Component
 	for _, component := range c.components {
-		if slices.Contains(component.Match.Kinds, kind) && component.fills() {
-			filled = append(filled, component)
+		if !slices.Contains(component.Match.Kinds, kind) || !component.fills() {
+			continue
+		}
+		all = append(all, component)
+		for _, namespace := range component.Match.Namespaces {
+			if !isPattern(namespace) {
+				names[namespace] = true
+			}
+		}
+		if slices.ContainsFunc(component.Match.Namespaces, isPattern) {
+			patterned = append(patterned, component)
 		}
 	}
-	return Calls{
-		Namespaces: metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{namespaceRequirement(filled, own)}},
-		Objects:    objectSelector(filled, kind),
-		Condition:  condition(filled),
+	delete(names, own)
+	filled, namespaces := all, namespacesNamed(names)
+	switch {
+	case where == Patterned:
+		names[own] = true
+		filled, namespaces = patterned, others(names, patterned)
+	case where == Everywhere && len(patterned) > 0:
+		// A named namespace need not carry any label.
+		namespaces = selectorOf(requirement(metav1.LabelSelectorOpNotIn, own))
 	}
+	return Calls{Namespaces: namespaces, Objects: objectSelector(filled, kind), Condition: condition(filled)}
 }
 
-// namespaceRequirement names the namespaces of components. A selector cannot say what patterns mean: with one among them
-// it names only the namespace that is left out.
-func namespaceRequirement(components []*Component, own string) metav1.LabelSelectorRequirement {
-	named := map[string]bool{}
-	for _, component := range components {
-		for _, pattern := range component.Match.Namespaces {
-			if isPattern(pattern) {
-				return metav1.LabelSelectorRequirement{Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpNotIn, Values: []string{own}}
-			}
-			named[pattern] = true
-		}
+// namespacesNamed selects namespaces by their names.
+func namespacesNamed(names map[string]bool) metav1.LabelSelector {
+	if len(names) == 0 {
+		return noNamespace()
 	}
-	delete(named, own)
-	if len(named) == 0 {
-		// Each namespace has this label, so that none is selected.
-		return metav1.LabelSelectorRequirement{Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpDoesNotExist}
+	return selectorOf(requirement(metav1.LabelSelectorOpIn, slices.Sorted(maps.Keys(names))...))
+}
+
+// others selects namespaces but for some; only those with the label that all components say theirs carry.
+func others(names map[string]bool, components []*Component) metav1.LabelSelector {
+	if len(components) == 0 {
+		return noNamespace()
 	}
-	return metav1.LabelSelectorRequirement{Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: slices.Sorted(maps.Keys(named))}
+	selector := selectorOf(requirement(metav1.LabelSelectorOpNotIn, slices.Sorted(maps.Keys(names))...))
+	label := components[0].Match.NamespaceLabel
+	differs := func(c *Component) bool { return c.Match.NamespaceLabel != label }
+	if label != "" && !slices.ContainsFunc(components, differs) {
+		selector.MatchExpressions = append(selector.MatchExpressions, metav1.LabelSelectorRequirement{Key: label, Operator: metav1.LabelSelectorOpExists})
+	}
+	return selector
+}
+
+// noNamespace selects none: each has this label.
+func noNamespace() metav1.LabelSelector {
+	return selectorOf(requirement(metav1.LabelSelectorOpDoesNotExist))
+}
+
+func selectorOf(requirement metav1.LabelSelectorRequirement) metav1.LabelSelector {
+	return metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{requirement}}
+}
+
+func requirement(operator metav1.LabelSelectorOperator, names ...string) metav1.LabelSelectorRequirement {
+	return metav1.LabelSelectorRequirement{Key: corev1.LabelMetadataName, Operator: operator, Values: names}
 }
 
 // objectSelector selects by the labels that all components ask for, and never engines.

@@ -17,6 +17,7 @@ limitations under the License.
 package servingpath
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -33,24 +34,27 @@ func TestCondition(t *testing.T) {
 		{"name":"b","single":true,"match":{"kinds":["Deployment"],"namespaces":["y"],"labels":{"k":"v"}}},
 		{"name":"c","enabled":false,"minReplicas":2,"match":{"kinds":["Deployment"],"namespaces":["z"],"labels":{"k":"v"}}},
 		{"name":"d","rollout":{"maxUnavailable":1},"match":{"kinds":["Deployment"],"namespaces":["*"],"expression":"object.x == 1"}}]}`)
-	condition := c.CallsFor(configapi.ComponentDeployment, "own").Condition
+	condition := c.CallsFor(configapi.ComponentDeployment, Everywhere, "own").Condition
 	assert.Contains(t, condition, `((request.namespace == "x" || request.namespace.startsWith("team-")) && object.metadata.?labels[?"k"].orValue('') == "v.w")`)
 	assert.Contains(t, condition, `(true && (object.x == 1))`)
 	assert.NotContains(t, condition, `"y"`, "what nothing is filled into is not sent")
 	assert.NotContains(t, condition, `"z"`)
-	assert.Equal(t, "false", c.CallsFor(configapi.ComponentPod, "own").Condition)
+	assert.Equal(t, "false", c.CallsFor(configapi.ComponentPod, Everywhere, "own").Condition)
 }
 
 // TestSelectors asks what the selectors let pass: all that a component may be about, and as little else as they can.
 func TestSelectors(t *testing.T) {
 	type object struct {
-		namespace string
+		namespace string // "labelled" ones have a label
 		labels    map[string]string
 	}
 	kube, pooled := map[string]string{"k8s-app": "kube-dns"}, map[string]string{"k8s-app": "kube-dns", "pool": "a"}
+	const mixed = `{"name":"a","minReplicas":2,"match":{"kinds":["Deployment"],"namespaces":["x","mp-*"],"namespaceLabel":"team","labels":{"k8s-app":"kube-dns"}}},
+		{"name":"b","minReplicas":2,"match":{"kinds":["Deployment"],"namespaces":["y"],"labels":{"k8s-app":"kube-dns"}}}`
 	for name, tc := range map[string]struct {
 		components string
 		kind       configapi.ComponentKind
+		where      Where
 		pass, stop []object
 	}{
 		"no component of the kind": {
@@ -91,6 +95,27 @@ func TestSelectors(t *testing.T) {
 			pass:       []object{{"x", kube}, {"mp-1", kube}},
 			stop:       []object{{"own", kube}, {"mp-1", nil}},
 		},
+		"a pattern, where names are known": {
+			components: mixed, kind: configapi.ComponentDeployment, where: Named,
+			pass: []object{{"x", kube}, {"y", kube}},
+			stop: []object{{"labelled-1", kube}, {"mp-1", kube}, {"own", kube}},
+		},
+		"a pattern, elsewhere": {
+			components: mixed, kind: configapi.ComponentDeployment, where: Patterned,
+			pass: []object{{"labelled-1", kube}},
+			stop: []object{{"x", kube}, {"y", kube}, {"mp-1", kube}, {"own", kube}},
+		},
+		"a pattern without a label, elsewhere": {
+			components: mixed + `,{"name":"c","minReplicas":2,"match":{"kinds":["Deployment"],"namespaces":["*"],"labels":{"k8s-app":"kube-dns"}}}`,
+			kind:       configapi.ComponentDeployment, where: Patterned,
+			pass: []object{{"labelled-1", kube}, {"mp-1", kube}},
+			stop: []object{{"x", kube}, {"own", kube}},
+		},
+		"no pattern, elsewhere": {
+			components: `{"name":"a","minReplicas":2,"match":{"kinds":["Deployment"],"namespaces":["x"],"labels":{"k8s-app":"kube-dns"}}}`,
+			kind:       configapi.ComponentDeployment, where: Patterned,
+			stop: []object{{"x", kube}, {"y", kube}, {"labelled-1", kube}},
+		},
 		"an EnvoyProxy is no engine": {
 			components: `{"name":"a","minReplicas":2,"match":{"kinds":["EnvoyProxy"],"namespaces":["x"],"expression":"true"}}`,
 			kind:       configapi.ComponentEnvoyProxy,
@@ -99,13 +124,17 @@ func TestSelectors(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			calls := shipped(t, `{"components":[`+tc.components+`]}`).CallsFor(tc.kind, "own")
+			calls := shipped(t, `{"components":[`+tc.components+`]}`).CallsFor(tc.kind, tc.where, "own")
 			namespaces, err := metav1.LabelSelectorAsSelector(&calls.Namespaces)
 			require.NoError(t, err)
 			objects, err := metav1.LabelSelectorAsSelector(&calls.Objects)
 			require.NoError(t, err)
 			passes := func(o object) bool {
-				return namespaces.Matches(labels.Set{"kubernetes.io/metadata.name": o.namespace}) && objects.Matches(labels.Set(o.labels))
+				of := labels.Set{"kubernetes.io/metadata.name": o.namespace}
+				if strings.HasPrefix(o.namespace, "labelled") {
+					of["team"] = "a"
+				}
+				return namespaces.Matches(of) && objects.Matches(labels.Set(o.labels))
 			}
 			for _, o := range tc.pass {
 				assert.True(t, passes(o), "%v must pass", o)
@@ -115,4 +144,16 @@ func TestSelectors(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPatternsAreAskedAboutOnlyWhereTheyMayMatch is about the conditions of the two webhooks that share a kind.
+func TestPatternsAreAskedAboutOnlyWhereTheyMayMatch(t *testing.T) {
+	c := shipped(t, "")
+	named, patterned := c.CallsFor(configapi.ComponentDeployment, Named, "own").Condition, c.CallsFor(configapi.ComponentDeployment, Patterned, "own").Condition
+	for _, picker := range []string{named, patterned} {
+		assert.Contains(t, picker, `request.namespace.startsWith("mp-")`)
+		assert.Contains(t, picker, AnnotationServingPath)
+	}
+	assert.Contains(t, named, "lws-system")
+	assert.NotContains(t, patterned, "lws-system")
 }

@@ -125,6 +125,9 @@ func (c *Cluster) installNamespaces(ctx context.Context) error {
 
 func (c *Cluster) createNamespace(ctx context.Context, name string) error {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if name == NamespaceModels { // as Modelplane labels what it makes for a namespace of its users
+		ns.Labels = map[string]string{"modelplane.ai/namespace": "ml-team"}
+	}
 	if err := c.Client.Create(ctx, ns); err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}

@@ -32,11 +32,22 @@ import (
 	"github.com/evenkeel-io/evenkeel/internal/servingpath"
 )
 
-// webhookKinds are the webhooks of the configuration, by name. Others are left alone.
-var webhookKinds = map[string]configapi.ComponentKind{
-	"deployments.servingpath.evenkeel.io":  configapi.ComponentDeployment,
-	"envoyproxies.servingpath.evenkeel.io": configapi.ComponentEnvoyProxy,
-	"pods.servingpath.evenkeel.io":         configapi.ComponentPod,
+// webhooks are those of the configuration, by name. Others are left alone.
+var webhooks = map[string]subject{
+	"deployments.servingpath.evenkeel.io":           {configapi.ComponentDeployment, servingpath.Named},
+	"patterned-deployments.servingpath.evenkeel.io": {configapi.ComponentDeployment, servingpath.Patterned},
+	"envoyproxies.servingpath.evenkeel.io":          {configapi.ComponentEnvoyProxy, servingpath.Everywhere},
+	"pods.servingpath.evenkeel.io":                  {configapi.ComponentPod, servingpath.Everywhere},
+}
+
+// subject is what a webhook is about.
+type subject struct {
+	kind  configapi.ComponentKind
+	where servingpath.Where
+}
+
+func (s subject) calls(catalogue *servingpath.Catalogue, own string) servingpath.Calls {
+	return catalogue.CallsFor(s.kind, s.where, own)
 }
 
 // setCalls makes a webhook be called for what the serving path has of a kind.
@@ -96,12 +107,12 @@ func (r *CallsReconciler) corrections(configuration *admissionregistrationv1.Mut
 	var operations []operation
 	for i := range configuration.Webhooks {
 		have := &configuration.Webhooks[i]
-		kind, ours := webhookKinds[have.Name]
+		what, ours := webhooks[have.Name]
 		if !ours {
 			continue
 		}
 		wanted := have.DeepCopy()
-		setCalls(wanted, r.Catalogue.CallsFor(kind, r.Namespace))
+		setCalls(wanted, what.calls(r.Catalogue, r.Namespace))
 		if apiequality.Semantic.DeepEqual(have, wanted) {
 			continue
 		}

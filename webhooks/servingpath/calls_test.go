@@ -56,7 +56,7 @@ func TestCallsFollowTheConfiguration(t *testing.T) {
 	after := reconcile()
 	assert.Equal(t, before.Webhooks[0], after.Webhooks[0], "not ours")
 	for _, w := range after.Webhooks[1:] {
-		calls := r.Catalogue.CallsFor(webhookKinds[w.Name], "own")
+		calls := webhooks[w.Name].calls(r.Catalogue, "own")
 		assert.Equal(t, []byte("authority"), w.ClientConfig.CABundle)
 		assert.Equal(t, &calls.Namespaces, w.NamespaceSelector)
 		assert.Equal(t, &calls.Objects, w.ObjectSelector)

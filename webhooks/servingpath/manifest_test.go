@@ -42,12 +42,12 @@ func TestTheShippedWebhooks(t *testing.T) {
 	require.NoError(t, yaml.UnmarshalStrict(data, &shipped))
 
 	assert.Equal(t, config.Webhooks.Configuration, shipped.Name)
-	require.Len(t, shipped.Webhooks, len(webhookKinds))
+	require.Len(t, shipped.Webhooks, len(webhooks))
 	for _, w := range shipped.Webhooks {
-		kind, known := webhookKinds[w.Name]
+		what, known := webhooks[w.Name]
 		require.True(t, known, w.Name)
 		wanted := w.DeepCopy()
-		setCalls(wanted, catalogue.CallsFor(kind, config.Webhooks.Namespace))
+		setCalls(wanted, what.calls(catalogue, config.Webhooks.Namespace))
 		assert.Empty(t, cmp.Diff(*wanted, w, cmpopts.EquateEmpty()), w.Name)
 		assert.Equal(t, admissionregistrationv1.Ignore, *w.FailurePolicy)
 		assert.Equal(t, admissionregistrationv1.SideEffectClassNone, *w.SideEffects)

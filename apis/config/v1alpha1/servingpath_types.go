@@ -175,6 +175,11 @@ type ComponentMatch struct {
 	Kinds []ComponentKind `json:"kinds"`
 	// Namespaces, in which "*" stands for any text. At least one.
 	Namespaces []string `json:"namespaces"`
+	// NamespaceLabel is a label that those namespaces carry which only a pattern matches. It spares the API server a look
+	// at the objects of all other namespaces: the webhook is not called where it is missing. Any namespace may be meant
+	// when absent.
+	// +optional
+	NamespaceLabel string `json:"namespaceLabel,omitempty"`
 	// Labels of the object.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`

@@ -90,6 +90,9 @@ func validateMatch(path *field.Path, m *ComponentMatch) field.ErrorList {
 	for i, namespace := range m.Namespaces {
 		errs = append(errs, validateNamespacePattern(path.Child("namespaces").Index(i), namespace)...)
 	}
+	if m.NamespaceLabel != "" {
+		errs = append(errs, metav1validation.ValidateLabelName(m.NamespaceLabel, path.Child("namespaceLabel"))...)
+	}
 	errs = append(errs, metav1validation.ValidateLabels(m.Labels, path.Child("labels"))...)
 	if len(m.Labels) == 0 && m.Expression == "" {
 		errs = append(errs, field.Required(path, "labels or an expression; without both it would match everything in its namespaces"))
