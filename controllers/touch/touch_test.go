@@ -71,9 +71,8 @@ func newScene(t *testing.T, settings string, objects ...client.Object) *scene {
 	s.configure(settings)
 	known := runtime.NewScheme()
 	require.NoError(t, scheme.AddToScheme(known))
-	known.AddKnownTypeWithName(servingpath.EnvoyProxyKind, newEnvoyProxy())
 	s.client = fake.NewClientBuilder().WithScheme(known).WithObjects(objects...).
-		WithInterceptorFuncs(interceptor.Funcs{Patch: s.patch, List: s.list}).Build()
+		WithInterceptorFuncs(interceptor.Funcs{Get: s.get, Patch: s.patch, List: s.list}).Build()
 	s.restart()
 	return s
 }
@@ -101,7 +100,7 @@ func (s *scene) patch(ctx context.Context, c client.WithWatch, o client.Object, 
 	if s.refuses != nil {
 		return s.refuses
 	}
-	if err := c.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil || s.down {
+	if err := s.get(ctx, c, client.ObjectKeyFromObject(o), o); err != nil || s.down {
 		return err
 	}
 	switch o := o.(type) {
@@ -178,11 +177,18 @@ func replicas(n int32) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) { d.Spec.Replicas = &n }
 }
 
-func byHand(d *appsv1.Deployment) {
-	d.ManagedFields = []metav1.ManagedFieldsEntry{{
-		Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "apps/v1", FieldsType: "FieldsV1",
-		Subresource: "scale", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:replicas":{}}}`)},
-	}}
+// byHand lets a person have set the replicas: the fake client keeps no managed fields, so that get adds them.
+func byHand(d *appsv1.Deployment) { d.Annotations = map[string]string{"scaled": "by hand"} }
+
+func (s *scene) get(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+	err := c.Get(ctx, key, o, options...)
+	if o.GetAnnotations()["scaled"] != "" {
+		o.SetManagedFields([]metav1.ManagedFieldsEntry{{
+			Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "apps/v1", FieldsType: "FieldsV1",
+			Subresource: "scale", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:replicas":{}}}`)},
+		}})
+	}
+	return err
 }
 
 func autoscaler(name, of string) *autoscalingv2.HorizontalPodAutoscaler {
