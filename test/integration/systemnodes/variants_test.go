@@ -185,7 +185,7 @@ func scaledToZero(t *testing.T, c *workloadcluster.Cluster) {
 	patchDeployment(t, c, workloadcluster.PickerEmbed, `{"metadata":{"annotations":{"a":"b"}}}`)
 	still := getDeployment(t, c, models, workloadcluster.PickerEmbed)
 	assert.Zero(t, *still.Spec.Replicas)
-	assert.Equal(t, asleep.Generation, still.Generation)
+	assert.Equal(t, asleep.Spec, still.Spec)
 
 	scaleAs(t, c, keda, workloadcluster.PickerEmbed, 1)
 	patchDeployment(t, c, workloadcluster.PickerEmbed, `{"metadata":{"annotations":{"a":null}}}`)
