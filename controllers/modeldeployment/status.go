@@ -19,7 +19,9 @@ package modeldeployment
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -28,21 +30,18 @@ import (
 	"github.com/evenkeel-io/evenkeel/internal/replicas"
 )
 
-// setPlacementStatus makes the manager's part of a placement's status exactly this; the scheduler's part is not
-// touched.
+// setPlacementStatus makes the manager's part of a placement's status exactly this; the scheduler's part stays as it is. It
+// replaces the status on exactly the observed resourceVersion, which takes the API server less than to apply it: nobody
+// but the scheduler and the manager writes it, and both do it so.
 func (r *Reconciler) setPlacementStatus(ctx context.Context, d *modelplane.ModelDeployment, p *evenkeel.ReplicaPlacement, conditions []metav1.Condition, move *evenkeel.Move) error {
-	status := map[string]any{}
-	if err := putConditions(status, conditions); err != nil {
-		return err
-	}
-	if move != nil {
-		m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(move)
-		if err != nil {
-			return err
-		}
-		status["move"] = m
-	}
-	return r.applyStatus(ctx, d, p, evenkeel.GroupVersion.String(), "ReplicaPlacement", status)
+	own := replicas.OwnConditions(p)
+	updated := p.DeepCopy()
+	updated.Status.Conditions = slices.DeleteFunc(updated.Status.Conditions, func(c metav1.Condition) bool {
+		return meta.FindStatusCondition(own, c.Type) != nil
+	})
+	updated.Status.Conditions = append(updated.Status.Conditions, conditions...)
+	updated.Status.Move = move
+	return r.updateStatus(ctx, d, updated)
 }
 
 // setDeploymentStatus makes the deployment say how it stands, if it does not already.

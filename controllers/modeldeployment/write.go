@@ -44,6 +44,14 @@ func (r *Reconciler) update(ctx context.Context, d *modelplane.ModelDeployment, 
 	return nil
 }
 
+func (r *Reconciler) updateStatus(ctx context.Context, d *modelplane.ModelDeployment, o client.Object) error {
+	if err := r.Client.Status().Update(ctx, o, client.FieldOwner(FieldManager)); err != nil {
+		return err
+	}
+	r.own.wrote(d, o, o.GetResourceVersion(), r.Clock.Now())
+	return nil
+}
+
 func (r *Reconciler) mergePatch(ctx context.Context, d *modelplane.ModelDeployment, o client.Object, patch []byte) error {
 	target := o.DeepCopyObject().(client.Object)
 	if err := r.Client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(FieldManager)); err != nil {
