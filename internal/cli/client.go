@@ -31,6 +31,14 @@ import (
 // Client makes a client for any kind. It prints the API server's warnings and, since the
 // plugin makes few requests, does not hold them back.
 func (f *Factory) Client() (dynamic.Interface, error) {
+	config, err := f.clientConfig()
+	if err != nil {
+		return nil, err
+	}
+	return dynamic.NewForConfig(config)
+}
+
+func (f *Factory) clientConfig() (*rest.Config, error) {
 	config, err := f.RESTConfig()
 	if err != nil {
 		return nil, err
@@ -38,7 +46,7 @@ func (f *Factory) Client() (dynamic.Interface, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
 	config.WarningHandler = rest.NewWarningWriter(f.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
-	return dynamic.NewForConfig(config)
+	return config, nil
 }
 
 // Get reads one object into its type.

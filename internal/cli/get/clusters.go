@@ -25,11 +25,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/cli"
@@ -92,23 +93,40 @@ func (o *clusters) run(ctx context.Context, names []string) error {
 	if len(names) > 0 && o.selector != "" {
 		return fmt.Errorf("names go without --selector")
 	}
-	client, err := o.Client()
+	list, onClusters, err := o.readBoth(ctx, names)
 	if err != nil {
 		return err
-	}
-	list, err := o.read(ctx, client, names)
-	if err != nil {
-		return err
-	}
-	onClusters, err := cli.List[modelplane.ModelReplica](ctx, client.Resource(modelplane.GroupVersion.WithResource("modelreplicas")), metav1.ListOptions{})
-	if err != nil {
-		return fmt.Errorf("list modelreplicas: %w", err)
 	}
 	return o.print(summarise(list, onClusters), format, template)
 }
 
+// readBoth reads clusters and replicas at the same time: a person waits for it.
+func (o *clusters) readBoth(ctx context.Context, names []string) (list []modelplane.InferenceCluster, onClusters []modelplane.ModelReplica, err error) {
+	client, err := o.Client()
+	if err != nil {
+		return nil, nil, err
+	}
+	reader, err := o.Reader()
+	if err != nil {
+		return nil, nil, err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		list, err = o.read(ctx, client, reader, names)
+		return err
+	})
+	group.Go(func() (err error) {
+		onClusters, err = cli.ReadAll[modelplane.ModelReplica](ctx, reader, modelplane.GroupVersion.WithResource("modelreplicas"), "")
+		if err != nil {
+			return fmt.Errorf("list modelreplicas: %w", err)
+		}
+		return nil
+	})
+	return list, onClusters, clustersError(group.Wait())
+}
+
 // read gets the clusters that are named, or all that match.
-func (o *clusters) read(ctx context.Context, client dynamic.Interface, names []string) ([]modelplane.InferenceCluster, error) {
+func (o *clusters) read(ctx context.Context, client dynamic.Interface, reader rest.Interface, names []string) ([]modelplane.InferenceCluster, error) {
 	resource := client.Resource(modelplane.GroupVersion.WithResource("inferenceclusters"))
 	if len(names) == 1 {
 		one, err := cli.Get[modelplane.InferenceCluster](ctx, resource, names[0])
@@ -117,7 +135,7 @@ func (o *clusters) read(ctx context.Context, client dynamic.Interface, names []s
 		}
 		return []modelplane.InferenceCluster{*one}, nil
 	}
-	list, err := cli.List[modelplane.InferenceCluster](ctx, resource, metav1.ListOptions{LabelSelector: o.selector})
+	list, err := cli.ReadAll[modelplane.InferenceCluster](ctx, reader, modelplane.GroupVersion.WithResource("inferenceclusters"), o.selector)
 	if err != nil {
 		return nil, clustersError(err)
 	}
