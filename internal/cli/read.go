@@ -51,8 +51,12 @@ func ReadAll[T any](ctx context.Context, reader rest.Interface, resource schema.
 	decoding, ctx := errgroup.WithContext(ctx)
 	fetch := func() error {
 		for next := ""; ; {
-			content, err := reader.Get().AbsPath("apis", resource.Group, resource.Version, resource.Resource).
-				Param("limit", strconv.Itoa(pageSize)).Param("continue", next).Param("labelSelector", selector).Do(ctx).Raw()
+			answer := reader.Get().AbsPath("apis", resource.Group, resource.Version, resource.Resource).
+				Param("limit", strconv.Itoa(pageSize)).Param("continue", next).Param("labelSelector", selector).Do(ctx)
+			if err := answer.Error(); err != nil { // it has what the API server says, which Raw has not
+				return err
+			}
+			content, err := answer.Raw()
 			if err != nil {
 				return err
 			}

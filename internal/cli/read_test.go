@@ -72,6 +72,7 @@ func TestReadAll(t *testing.T) {
 	answers[""] = `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"Forbidden","code":403}`
 	_, err = ReadAll[modelplane.ModelReplica](t.Context(), reader, replicas, "")
 	assert.True(t, apierrors.IsForbidden(err), "%v", err)
+	assert.EqualError(t, err, "no")
 	code = http.StatusNotFound
 	answers[""] = "404 page not found"
 	_, err = ReadAll[modelplane.ModelReplica](t.Context(), reader, replicas, "")
