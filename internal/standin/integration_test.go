@@ -84,6 +84,10 @@ func runTests(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
+// abandonedSend is a goroutine of controller-runtime's queue that stays behind, now and then, where the worker that it
+// has an item for ends first: it sends without regard to the end.
+const abandonedSend = "sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue.(*priorityqueue[...]).handleReadyItems"
+
 // run runs a stand-in for the time of a test, and fails the test if it leaves a
 // goroutine behind.
 func run(t *testing.T, options Options) *StandIn {
@@ -96,7 +100,7 @@ func run(t *testing.T, options Options) *StandIn {
 	t.Cleanup(func() {
 		cancel()
 		assert.NoError(t, <-ended)
-		goleak.VerifyNone(t, running)
+		goleak.VerifyNone(t, running, goleak.IgnoreAnyFunction(abandonedSend))
 	})
 	return s
 }
