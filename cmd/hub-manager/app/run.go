@@ -51,7 +51,9 @@ func newScheme() *runtime.Scheme {
 
 func run(ctx context.Context, connection *rest.Config, config *configapi.HubManagerConfiguration) error {
 	options := managercommand.ManagerOptions(newScheme(), &config.LeaderElection, config.HealthBindAddress, config.MetricsBindAddress)
-	withoutFieldOwners(&options)
+	if err := withoutFieldOwners(connection, &options); err != nil {
+		return err
+	}
 	webhooks, err := prepareWebhooks(&config.Webhooks, &options)
 	if err != nil {
 		return err

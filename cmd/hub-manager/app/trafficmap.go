@@ -21,6 +21,7 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -34,10 +35,16 @@ import (
 )
 
 // withoutFieldOwners has the cache forget who wrote which field of the kinds that TrafficMaps are about: nobody here asks,
-// and of a map with many clusters it is as large as the rest. A write without it leaves it as it is.
-func withoutFieldOwners(options *ctrl.Options) {
+// and of a map with many clusters it is as large as the rest. A write without it leaves it as it is. A cache cannot have a
+// setting for a kind that the hub does not serve.
+func withoutFieldOwners(connection *rest.Config, options *ctrl.Options) error {
+	missing, err := notServed(connection, ome.Resource("trafficmaps"), ome.Resource("inferenceservices"))
+	if err != nil || len(missing) > 0 {
+		return err
+	}
 	lean := cache.ByObject{Transform: cache.TransformStripManagedFields()}
 	options.Cache.ByObject = map[client.Object]cache.ByObject{&ome.TrafficMap{}: lean, &ome.InferenceService{}: lean}
+	return nil
 }
 
 // setupTrafficMaps registers the controllers of TrafficMaps if they are switched on. Unlike what is on by default, they
