@@ -72,30 +72,42 @@ func TestPlace(t *testing.T) {
 	assert.Equal(t, map[string]int{"update replicaplacements/status": 1, "create events": 1}, h.schedulerWrites())
 }
 
-// A deployment's assignments are one event on it, with a count.
+// What is assigned together is one event on the deployment, and what is assigned later makes it a series.
 func TestAssignmentsAreToldOnTheDeployment(t *testing.T) {
 	h := newHub(t, controlplane.Options{})
 	h.create(cluster("east", pool("h100", 9)))
 	h.startScheduler()
-	for slot := range int32(5) {
+	assign := func(slot int32) {
 		p := placement("chat", slot)
 		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "modelplane.ai/v1alpha1", Kind: "ModelDeployment", Name: "chat", UID: "uid-chat", Controller: ptr.To(true)}}
 		h.create(p)
 		h.waitAssigned(p.Name)
 	}
+	for slot := range int32(5) {
+		assign(slot)
+	}
+	event := h.onlyEvent(func(*eventsv1.Event) bool { return true })
+	assert.Equal(t, "Scheduled", event.Reason)
+	assert.Equal(t, corev1.ObjectReference{APIVersion: "modelplane.ai/v1alpha1", Kind: "ModelDeployment", Namespace: namespace, Name: "chat", UID: "uid-chat"}, event.Regarding)
+
+	assign(5)
+	h.onlyEvent(func(event *eventsv1.Event) bool { return event.Series != nil })
+}
+
+// onlyEvent waits until there is one event, which is as wanted.
+func (h *hub) onlyEvent(wanted func(*eventsv1.Event) bool) *eventsv1.Event {
+	h.t.Helper()
+	list := &eventsv1.EventList{}
 	h.eventually(func() error {
-		list := &eventsv1.EventList{}
-		if err := h.List(t.Context(), list, client.InNamespace(namespace)); err != nil {
+		if err := h.List(h.t.Context(), list, client.InNamespace(namespace)); err != nil {
 			return err
 		}
-		if len(list.Items) != 1 || list.Items[0].Series == nil {
-			return fmt.Errorf("no single series of events: %+v", list.Items)
+		if len(list.Items) != 1 || !wanted(&list.Items[0]) {
+			return fmt.Errorf("not the one event: %+v", list.Items)
 		}
-		event := list.Items[0]
-		assert.Equal(t, "Scheduled", event.Reason)
-		assert.Equal(t, corev1.ObjectReference{APIVersion: "modelplane.ai/v1alpha1", Kind: "ModelDeployment", Namespace: namespace, Name: "chat", UID: "uid-chat"}, event.Regarding)
 		return nil
 	})
+	return &list.Items[0]
 }
 
 // eventAbout finds the one event about a placement.
