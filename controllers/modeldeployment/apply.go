@@ -164,12 +164,7 @@ func (r *Reconciler) assignAdopted(ctx context.Context, d *modelplane.ModelDeplo
 		ObservedGeneration: p.Generation,
 		LastTransitionTime: metav1.NewTime(r.Clock.Now()),
 	})
-	// Under another name, or the next status that the controller applies would take the condition away again.
-	if err := r.Client.Status().Update(ctx, p, client.FieldOwner(FieldManager+"-adoption")); err != nil {
-		return err
-	}
-	r.own.wrote(d, p, p.ResourceVersion, r.Clock.Now())
-	return nil
+	return r.updateStatus(ctx, d, p)
 }
 
 // createReplica makes a replica for the first time. A placement read from a cache that is behind could be one whose

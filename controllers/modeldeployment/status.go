@@ -19,9 +19,7 @@ package modeldeployment
 import (
 	"context"
 	"fmt"
-	"slices"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -34,14 +32,7 @@ import (
 // replaces the status on exactly the observed resourceVersion, which takes the API server less than to apply it: nobody
 // but the scheduler and the manager writes it, and both do it so.
 func (r *Reconciler) setPlacementStatus(ctx context.Context, d *modelplane.ModelDeployment, p *evenkeel.ReplicaPlacement, conditions []metav1.Condition, move *evenkeel.Move) error {
-	own := replicas.OwnConditions(p)
-	updated := p.DeepCopy()
-	updated.Status.Conditions = slices.DeleteFunc(updated.Status.Conditions, func(c metav1.Condition) bool {
-		return meta.FindStatusCondition(own, c.Type) != nil
-	})
-	updated.Status.Conditions = append(updated.Status.Conditions, conditions...)
-	updated.Status.Move = move
-	return r.updateStatus(ctx, d, updated)
+	return r.updateStatus(ctx, d, replicas.WithOwnStatus(p, conditions, move))
 }
 
 // setDeploymentStatus makes the deployment say how it stands, if it does not already.
@@ -55,7 +46,7 @@ func (r *Reconciler) setDeploymentStatus(ctx context.Context, d *modelplane.Mode
 	if err := putConditions(status, want.Conditions); err != nil {
 		return err
 	}
-	if err := r.applyStatus(ctx, d, d, modelplane.GroupVersion.String(), "ModelDeployment", status); err != nil {
+	if err := r.applyStatus(ctx, d, status); err != nil {
 		return stale(fmt.Errorf("write the deployment's status: %w", err))
 	}
 	return nil

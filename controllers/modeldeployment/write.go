@@ -61,22 +61,22 @@ func (r *Reconciler) mergePatch(ctx context.Context, d *modelplane.ModelDeployme
 	return nil
 }
 
-// applyStatus makes the controller's fields of an object's status exactly these.
-func (r *Reconciler) applyStatus(ctx context.Context, d *modelplane.ModelDeployment, o client.Object, apiVersion, kind string, status map[string]any) error {
+// applyStatus makes the controller's fields of a deployment's status exactly these.
+func (r *Reconciler) applyStatus(ctx context.Context, d *modelplane.ModelDeployment, status map[string]any) error {
 	u := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": apiVersion,
-		"kind":       kind,
+		"apiVersion": modelplane.GroupVersion.String(),
+		"kind":       "ModelDeployment",
 		"metadata": map[string]any{
-			"namespace": o.GetNamespace(),
-			"name":      o.GetName(),
-			"uid":       string(o.GetUID()),
+			"namespace": d.Namespace,
+			"name":      d.Name,
+			"uid":       string(d.UID),
 		},
 		"status": status,
 	}}
 	if err := r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldManager), client.ForceOwnership); err != nil {
 		return err
 	}
-	r.own.wrote(d, o, u.GetResourceVersion(), r.Clock.Now())
+	r.own.wrote(d, d, u.GetResourceVersion(), r.Clock.Now())
 	return nil
 }
 

@@ -111,6 +111,16 @@ func OwnConditions(p *evenkeel.ReplicaPlacement) []metav1.Condition {
 	return own
 }
 
+// WithOwnStatus gives a copy of a placement of whose status the manager's part is exactly this. The scheduler's part stays as
+// it is.
+func WithOwnStatus(p *evenkeel.ReplicaPlacement, conditions []metav1.Condition, move *evenkeel.Move) *evenkeel.ReplicaPlacement {
+	p = p.DeepCopy()
+	p.Status.Conditions = slices.DeleteFunc(p.Status.Conditions, func(c metav1.Condition) bool { return isOwn(c.Type) })
+	p.Status.Conditions = append(p.Status.Conditions, conditions...)
+	p.Status.Move = move
+	return p
+}
+
 func sortConditions(conditions []metav1.Condition) {
 	slices.SortFunc(conditions, func(a, b metav1.Condition) int {
 		return cmp.Or(cmp.Compare(slices.Index(ownConditions, a.Type), slices.Index(ownConditions, b.Type)), cmp.Compare(a.Type, b.Type))

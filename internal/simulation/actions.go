@@ -18,7 +18,6 @@ package simulation
 
 import (
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -75,14 +74,7 @@ func (s *simulation) setPlacementStatus(a replicas.SetPlacementStatus) error {
 	if old == nil {
 		return nil
 	}
-	p := old.DeepCopy()
-	own := replicas.OwnConditions(old)
-	p.Status.Conditions = slices.DeleteFunc(p.Status.Conditions, func(c metav1.Condition) bool {
-		return meta.FindStatusCondition(own, c.Type) != nil
-	})
-	p.Status.Conditions = append(p.Status.Conditions, a.Conditions...)
-	p.Status.Move = a.Move
-	return s.store.put(p)
+	return s.store.put(replicas.WithOwnStatus(old, a.Conditions, a.Move))
 }
 
 func (s *simulation) updatePlacement(want *evenkeel.ReplicaPlacement) error {

@@ -21,18 +21,23 @@ package complete
 import (
 	"context"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
+	ome "github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
 	"github.com/evenkeel-io/evenkeel/internal/cli"
 )
+
+// limit bounds the requests that a shell waits for.
+const limit = 3 * time.Second
 
 // pageSize is how many names are asked for at once.
 const pageSize = 500
@@ -48,13 +53,37 @@ var (
 	Clusters    = Kind{resource: modelplane.GroupVersion.WithResource("inferenceclusters")}
 	Deployments = Kind{resource: modelplane.GroupVersion.WithResource("modeldeployments"), namespaced: true}
 	Placements  = Kind{resource: evenkeel.GroupVersion.WithResource("replicaplacements"), namespaced: true}
+	TrafficMaps = Kind{resource: ome.GroupVersion.WithResource("trafficmaps"), namespaced: true}
 	namespaces  = Kind{resource: schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}}
 )
+
+// Candidates reads what may come next on a command line that has the arguments so far. After a tab, a candidate may have
+// a description, which shells show beside it.
+type Candidates func(ctx context.Context, args []string) ([]string, error)
+
+// With completes with the candidates that begin as the user has begun.
+func With(candidates Candidates) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		ctx, cancel := context.WithTimeout(cmd.Context(), limit)
+		defer cancel()
+		all, err := candidates(ctx, args)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		var fitting []string
+		for _, c := range all {
+			if strings.HasPrefix(c, prefix) {
+				fitting = append(fitting, c)
+			}
+		}
+		return fitting, cobra.ShellCompDirectiveNoFileComp
+	}
+}
 
 // Names completes every argument with names of the kinds that are not there yet, of namespaced kinds with those in the
 // namespace of the command line.
 func Names(f *cli.Factory, kinds ...Kind) cobra.CompletionFunc {
-	return f.Complete(func(ctx context.Context, _ dynamic.Interface, args []string) ([]string, error) {
+	return With(func(ctx context.Context, args []string) ([]string, error) {
 		names, err := list(ctx, f, kinds)
 		slices.Sort(names)
 		return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(args, name) }), err

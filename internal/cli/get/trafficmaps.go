@@ -31,6 +31,7 @@ import (
 
 	"github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
 	"github.com/evenkeel-io/evenkeel/internal/cli"
+	"github.com/evenkeel-io/evenkeel/internal/cli/complete"
 	"github.com/evenkeel-io/evenkeel/internal/cli/guarded"
 	"github.com/evenkeel-io/evenkeel/internal/cli/table"
 )
@@ -58,29 +59,14 @@ PUBLISHED is True only once the publisher has written the newest weights, which 
 		Args:    cobra.MaximumNArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 
-		ValidArgsFunction: f.Complete(o.names),
+		ValidArgsFunction: complete.First(complete.Names(f, complete.TrafficMaps)),
 	}
 	flags := cmd.Flags()
 	flags.BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "list those of all namespaces")
 	flags.StringVarP(&o.selector, "selector", "l", "", "list those whose labels match")
 	flags.StringVarP(&o.output, "output", "o", cli.FormatTable, "table, wide, json or yaml")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(
-		[]string{cli.FormatTable, cli.FormatWide, cli.FormatJSON, cli.FormatYAML}, cobra.ShellCompDirectiveNoFileComp))
+	complete.Flag(cmd, "output", complete.Values(cli.Formats()...))
 	return cmd
-}
-
-// names are the maps that the command may be about.
-func (o *trafficMaps) names(ctx context.Context, client dynamic.Interface, args []string) ([]string, error) {
-	namespace, err := o.Namespace()
-	if err != nil || len(args) > 0 {
-		return nil, err
-	}
-	list, err := cli.List[v1beta1.TrafficMap](ctx, client.Resource(resource).Namespace(namespace), metav1.ListOptions{})
-	var names []string
-	for i := range list {
-		names = append(names, list[i].Name)
-	}
-	return names, err
 }
 
 var resource = v1beta1.GroupVersion.WithResource("trafficmaps")

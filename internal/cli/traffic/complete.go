@@ -28,6 +28,7 @@ import (
 
 	"github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
 	"github.com/evenkeel-io/evenkeel/internal/cli"
+	"github.com/evenkeel-io/evenkeel/internal/cli/complete"
 	"github.com/evenkeel-io/evenkeel/internal/trafficdrain"
 	"github.com/evenkeel-io/evenkeel/internal/trafficmap"
 )
@@ -36,11 +37,8 @@ var workloadClusters = v1beta1.GroupVersion.WithResource("workloadclusters")
 
 // completeService completes the first argument with the names of the services that the command may be about.
 func completeService(f *cli.Factory, wanted func(*v1beta1.InferenceService) bool) cobra.CompletionFunc {
-	return f.Complete(func(ctx context.Context, client dynamic.Interface, args []string) ([]string, error) {
-		if len(args) > 0 {
-			return nil, nil
-		}
-		services, err := servicesOf(ctx, f, client, false)
+	return complete.First(complete.With(func(ctx context.Context, _ []string) ([]string, error) {
+		services, err := servicesOf(ctx, f, false)
 		var names []string
 		for i := range services {
 			if wanted(&services[i]) {
@@ -48,7 +46,7 @@ func completeService(f *cli.Factory, wanted func(*v1beta1.InferenceService) bool
 			}
 		}
 		return names, err
-	})
+	}))
 }
 
 func anyService(*v1beta1.InferenceService) bool { return true }
@@ -70,7 +68,11 @@ func drainsOf(isvc *v1beta1.InferenceService) trafficdrain.Drains {
 }
 
 // servicesOf lists the services of the namespace that the command works in, or of all.
-func servicesOf(ctx context.Context, f *cli.Factory, client dynamic.Interface, all bool) ([]v1beta1.InferenceService, error) {
+func servicesOf(ctx context.Context, f *cli.Factory, all bool) ([]v1beta1.InferenceService, error) {
+	client, err := f.Client()
+	if err != nil {
+		return nil, err
+	}
 	namespace, err := f.Namespace()
 	if err != nil {
 		return nil, err
@@ -84,7 +86,11 @@ func servicesOf(ctx context.Context, f *cli.Factory, client dynamic.Interface, a
 // completeCluster completes with the clusters that serve the service which was named, and their weights. Without a
 // service, or where it has no TrafficMap yet, it is all WorkloadClusters.
 func completeCluster(f *cli.Factory) cobra.CompletionFunc {
-	return f.Complete(func(ctx context.Context, client dynamic.Interface, args []string) ([]string, error) {
+	return complete.With(func(ctx context.Context, args []string) ([]string, error) {
+		client, err := f.Client()
+		if err != nil {
+			return nil, err
+		}
 		if len(args) > 0 {
 			if serving := clustersOf(ctx, f, client, args[0]); len(serving) > 0 {
 				return serving, nil
@@ -118,8 +124,8 @@ func clustersOf(ctx context.Context, f *cli.Factory, client dynamic.Interface, s
 // completeID completes with the drains of the service that was named, or of all in the scope, and the clusters that they
 // hold.
 func completeID(f *cli.Factory, s *scope) cobra.CompletionFunc {
-	return f.Complete(func(ctx context.Context, client dynamic.Interface, args []string) ([]string, error) {
-		services, err := servicesOf(ctx, f, client, s.allNamespaces)
+	return complete.With(func(ctx context.Context, args []string) ([]string, error) {
+		services, err := servicesOf(ctx, f, s.allNamespaces)
 		held := map[string][]string{}
 		for i := range services {
 			if len(args) > 0 && services[i].Name != args[0] {
@@ -141,13 +147,9 @@ func completeID(f *cli.Factory, s *scope) cobra.CompletionFunc {
 
 // completeModes completes how an action is to work.
 func completeModes(cmd *cobra.Command) {
-	fixed := map[string][]string{
-		"dry-run": {dryRunNone, dryRunClient, dryRunServer},
-		"output":  {cli.FormatTable, cli.FormatWide, cli.FormatJSON, cli.FormatYAML},
-	}
-	for flag, values := range fixed {
+	for flag, values := range map[string][]string{"dry-run": {dryRunNone, dryRunClient, dryRunServer}, "output": cli.Formats()} {
 		if cmd.Flags().Lookup(flag) != nil {
-			_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+			complete.Flag(cmd, flag, complete.Values(values...))
 		}
 	}
 }
