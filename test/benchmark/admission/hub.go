@@ -36,10 +36,10 @@ import (
 	ome "github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
 	"github.com/evenkeel-io/evenkeel/internal/controlplane"
 	"github.com/evenkeel-io/evenkeel/test/benchmark/harness"
+	"github.com/evenkeel-io/evenkeel/test/benchmark/programs"
 )
 
 const (
-	systemNamespace = "evenkeel-system"
 	// bareGroup has a kind like OME's that no webhook is about.
 	bareGroup = "bare.evenkeel.io"
 
@@ -98,8 +98,8 @@ func (h *hub) prepare(ctx context.Context) error {
 	if h.client, err = client.New(h.cp.Config(), client.Options{Scheme: scheme}); err != nil {
 		return fmt.Errorf("create a client: %w", err)
 	}
-	if err := h.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: systemNamespace}}); err != nil {
-		return fmt.Errorf("create namespace %s: %w", systemNamespace, err)
+	if err := h.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: programs.Namespace}}); err != nil {
+		return fmt.Errorf("create namespace %s: %w", programs.Namespace, err)
 	}
 	return h.createServices(ctx)
 }
@@ -151,7 +151,7 @@ webhooks: {bindAddress: "127.0.0.1:%d"}
 		return fmt.Errorf("write the manager's configuration: %w", err)
 	}
 	var err error
-	h.manager, err = h.environment.StartProgram(h.cp, h.folder, "hub-manager", "system:serviceaccount:"+systemNamespace+":hub-manager", "--config="+file)
+	h.manager, err = h.environment.StartProgram(h.cp, h.folder, "hub-manager", programs.ManagerUser, "--config="+file)
 	return err
 }
 

@@ -134,4 +134,4 @@ func writeTable(w io.Writer, cases []Case) error {
 	return nil
 }
 
-func decimals(value float64) string { return strconv.FormatFloat(value, 'f', 3, 64) }
+func decimals(value float64) string { return harness.Decimals(value, 3) }

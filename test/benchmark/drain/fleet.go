@@ -23,82 +23,18 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
+	"github.com/evenkeel-io/evenkeel/test/benchmark/programs"
 )
 
 const (
-	namespace = "bench"
-	poolName  = "h100"
-	driver    = "gpu.nvidia.com"
+	namespace = programs.FleetNamespace
 	// room is how many replicas a cluster has nodes for.
 	room = 10
 )
-
-func clusterName(i int) string { return fmt.Sprintf("cluster-%04d", i) }
-
-func createCluster(ctx context.Context, c client.Client, i int) error {
-	cluster := inferenceCluster(i)
-	status := cluster.Status
-	if err := c.Create(ctx, cluster); err != nil {
-		return err
-	}
-	// A create drops the status.
-	cluster.Status = status
-	return c.Status().Update(ctx, cluster)
-}
-
-func inferenceCluster(i int) *modelplane.InferenceCluster {
-	return &modelplane.InferenceCluster{
-		ObjectMeta: metav1.ObjectMeta{Name: clusterName(i)},
-		Spec: modelplane.InferenceClusterSpec{
-			Cluster: modelplane.ClusterSpec{
-				Source:   modelplane.ClusterSourceExisting,
-				Existing: &modelplane.ExistingCluster{SecretRef: modelplane.SecretKeyReference{Name: clusterName(i), Key: "kubeconfig"}},
-			},
-			NodePools: []modelplane.NodePool{{Name: poolName, ClassName: poolName, NodeCount: ptr.To[int32](room)}},
-		},
-		Status: modelplane.InferenceClusterStatus{
-			Conditions: []metav1.Condition{{
-				Type: modelplane.ConditionReady, Status: metav1.ConditionTrue, Reason: "Available", LastTransitionTime: metav1.Now(),
-			}},
-			Gateway: &modelplane.Gateway{Address: fmt.Sprintf("203.0.113.%d", i%250+1)},
-			GPUPools: []modelplane.GPUPool{{Name: poolName, Nodes: room, Devices: []modelplane.Device{{
-				Name: "gpu", Claim: modelplane.DeviceClaimDRA, Driver: driver, DeviceClassName: driver, Count: ptr.To[int64](8),
-				Attributes: map[string]modelplane.DeviceAttribute{"architecture": {String: ptr.To("Hopper")}},
-				Capacity:   map[string]modelplane.DeviceCapacity{"memory": {Value: "80Gi"}},
-			}}}},
-		},
-	}
-}
-
-func deviceRequest() modelplane.DeviceRequest {
-	return modelplane.DeviceRequest{Name: "gpu", Count: ptr.To[int64](8), Selectors: []modelplane.DeviceSelector{
-		{CEL: fmt.Sprintf("device.attributes[%q].architecture == %q", driver, "Hopper")},
-	}}
-}
-
-func createDeployment(ctx context.Context, c client.Client, i int, replicas int) error {
-	return c.Create(ctx, &modelplane.ModelDeployment{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("model-%04d", i)},
-		Spec: modelplane.ModelDeploymentSpec{
-			Replicas: int32(replicas),
-			Template: modelplane.ModelDeploymentTemplate{Spec: modelplane.ModelDeploymentTemplateSpec{
-				SchedulerName: evenkeel.DefaultSchedulerName,
-				Engines: []modelplane.Engine{{Name: "main", Copies: ptr.To[int32](1), Members: []modelplane.Member{{
-					Role:         modelplane.MemberRoleStandalone,
-					NodeSelector: &modelplane.NodeSelector{Devices: []modelplane.DeviceRequest{deviceRequest()}},
-					Template: &modelplane.MemberTemplate{Spec: &modelplane.MemberPodSpec{
-						Containers: []modelplane.Container{{Name: "engine", Image: "registry.example.com/engine:v1"}},
-					}},
-				}}}},
-			}},
-		},
-	})
-}
 
 // barePlacement is what the bare writes are made to: an object of the size of those that a move writes, of which no
 // program takes notice.
@@ -108,7 +44,7 @@ func barePlacement(i int) *evenkeel.ReplicaPlacement {
 		Spec: evenkeel.ReplicaPlacementSpec{
 			DeploymentName: "bare", Attempt: 1, SchedulerName: "nobody",
 			Engines: []evenkeel.EngineRequirements{{Name: "main", Copies: 1, Members: []evenkeel.MemberRequirements{{
-				Role: modelplane.MemberRoleStandalone, Nodes: 1, Devices: []modelplane.DeviceRequest{deviceRequest()},
+				Role: modelplane.MemberRoleStandalone, Nodes: 1, Devices: []modelplane.DeviceRequest{programs.DeviceRequest()},
 			}}}},
 		},
 	}
@@ -156,7 +92,7 @@ func judge(replicas []modelplane.ModelReplica, s shape, drained []string) fleetS
 		}
 	}
 	for i := range s.deployments {
-		if name := fmt.Sprintf("model-%04d", i); byDeployment[name] != s.replicas && state.wrong == "" {
+		if name := programs.DeploymentName(i); byDeployment[name] != s.replicas && state.wrong == "" {
 			state.wrong = fmt.Sprintf("%s has %d replicas instead of %d", name, byDeployment[name], s.replicas)
 		}
 	}

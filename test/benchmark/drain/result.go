@@ -82,11 +82,10 @@ func summarize(s shape, runs []Run, machine harness.Machine) *Case {
 }
 
 func writeTable(w io.Writer, c *Case) error {
-	decimals := func(value float64, places int) string { return strconv.FormatFloat(value, 'f', places, 64) }
 	return harness.WriteTable(w,
 		[]string{"clusters", "drained", "deployments", "moves", "drain s", "bare s", "ratio", "writes/move", "manager RSS MiB"},
 		[][]string{{
 			strconv.Itoa(c.Clusters), strconv.Itoa(c.DrainedClusters), strconv.Itoa(c.Deployments), strconv.Itoa(c.Moves),
-			decimals(c.DrainSeconds, 1), decimals(c.BareSeconds, 1), decimals(c.Ratio, 2), decimals(c.WritesPerMove, 2), decimals(c.ManagerPeakRSSMiB, 0),
+			harness.Decimals(c.DrainSeconds, 1), harness.Decimals(c.BareSeconds, 1), harness.Decimals(c.Ratio, 2), harness.Decimals(c.WritesPerMove, 2), harness.Decimals(c.ManagerPeakRSSMiB, 0),
 		}})
 }

@@ -47,7 +47,6 @@ const (
 	// quietPeriod without a write means that the events are out too; quietTimeout bounds the wait for it.
 	quietPeriod  = 3 * time.Second
 	quietTimeout = time.Minute
-	mebibyte     = 1 << 20
 )
 
 // attempt is one run on a control plane of its own.
@@ -113,7 +112,7 @@ func (a *attempt) prepare(ctx context.Context) error {
 		return err
 	}
 	err = harness.InParallel(ctx, a.shape.clusters, func(ctx context.Context, i int) error {
-		return createCluster(ctx, a.client, i)
+		return programs.CreateCluster(ctx, a.client, i, room)
 	})
 	if err != nil {
 		return fmt.Errorf("create the fleet: %w", err)
@@ -150,7 +149,7 @@ func (a *attempt) run(ctx context.Context, folder string, number int) (result *R
 // drain places the replicas, taints the clusters that they are on, and measures until they serve elsewhere.
 func (a *attempt) drain(ctx context.Context, number int) (*Run, error) {
 	err := harness.InParallel(ctx, a.shape.deployments, func(ctx context.Context, i int) error {
-		return createDeployment(ctx, a.client, i, a.shape.replicas)
+		return programs.CreateDeployment(ctx, a.client, i, a.shape.replicas)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("create the deployments: %w", err)
@@ -287,7 +286,7 @@ func (a *attempt) result(number int, started time.Time, before costs) (*Run, err
 		RefusedWrites:       a.log.refused,
 		WritesPerMove:       harness.Round(float64(a.log.ownWrites()) / float64(a.shape.moves())),
 		AllWrites:           a.log.all.total(),
-		ManagerPeakRSSMiB:   harness.Round(float64(manager.PeakRSSBytes) / mebibyte),
+		ManagerPeakRSSMiB:   harness.Mebibytes(manager.PeakRSSBytes),
 		ManagerCPUSeconds:   harness.Round((after.manager - before.manager).Seconds()),
 		SchedulerCPUSeconds: harness.Round((after.scheduler - before.scheduler).Seconds()),
 		APIServerCPUSeconds: harness.Round((after.apiServer - before.apiServer).Seconds()),

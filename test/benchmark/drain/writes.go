@@ -18,7 +18,6 @@ package drain
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -89,21 +88,14 @@ func (l *log) addAny(r *harness.Request) {
 }
 
 func (l *log) addOwn(r *harness.Request) {
-	target := r.Verb + " " + r.Target()
-	l.own[target]++
-	if !r.Succeeded() {
-		l.refused[strconv.Itoa(r.Code)+" "+target]++
-	} else if r.Verb == "delete" && r.Resource == "modelreplicas" {
+	harness.CountWrite(l.own, l.refused, r.Verb+" "+r.Target(), r)
+	if r.Succeeded() && r.Verb == "delete" && r.Resource == "modelreplicas" {
 		l.deleted++
 	}
 }
 
 func (l *log) ownWrites() int {
-	total := 0
-	for _, n := range l.own {
-		total += n
-	}
-	return total
+	return harness.Total(l.own)
 }
 
 // checkDeletes makes sure that no replica was deleted twice, and none was lost.

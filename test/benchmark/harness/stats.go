@@ -57,3 +57,9 @@ func Round(value float64) float64 {
 	const scale = 1000
 	return math.Round(value*scale) / scale
 }
+
+// Mebibytes converts a number of bytes.
+func Mebibytes(bytes uint64) float64 {
+	const mebibyte = 1 << 20
+	return Round(float64(bytes) / mebibyte)
+}

@@ -19,6 +19,7 @@ package harness
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 )
@@ -38,3 +39,6 @@ func WriteTable(w io.Writer, header []string, rows [][]string) error {
 	}
 	return nil
 }
+
+// Decimals formats a number for a cell.
+func Decimals(value float64, places int) string { return strconv.FormatFloat(value, 'f', places, 64) }

@@ -28,7 +28,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
@@ -39,17 +38,17 @@ import (
 )
 
 const (
-	namespace = "bench"
-	poolName  = "h100"
-	driver    = "gpu.nvidia.com"
+	namespace = programs.FleetNamespace
 	// settleInterval is how often it is asked whether the fleet is at rest, and settleTimeout for how long.
 	settleInterval = 2 * time.Second
 	settleTimeout  = 10 * time.Minute
 )
 
-// clusterName of the i-th cluster. The first is the one that is drained: by its name it is the first choice of each
-// deployment, so that it is full.
-func clusterName(i int) string { return fmt.Sprintf("cluster-%04d", i) }
+// drainedCluster is the one that is drained: by its name it is the first choice of each deployment, so that it is full.
+var drainedCluster = programs.ClusterName(0)
+
+// engineArgs are what deployments have and a plan carries along.
+const engineArgs = "--max-model-len=16384"
 
 // fill makes the fleet, has the programs place its replicas, and ends them.
 func fill(ctx context.Context, environment *harness.Environment, cp *controlplane.ControlPlane, s shape, folder string) (err error) {
@@ -57,7 +56,9 @@ func fill(ctx context.Context, environment *harness.Environment, cp *controlplan
 	if err != nil {
 		return err
 	}
-	err = harness.InParallel(ctx, s.clusters, func(ctx context.Context, i int) error { return createCluster(ctx, c, s, i) })
+	err = harness.InParallel(ctx, s.clusters, func(ctx context.Context, i int) error {
+		return programs.CreateCluster(ctx, c, i, s.nodes(i))
+	})
 	if err != nil {
 		return fmt.Errorf("create the clusters: %w", err)
 	}
@@ -71,7 +72,9 @@ func fill(ctx context.Context, environment *harness.Environment, cp *controlplan
 		return err
 	}
 	defer running.Stop(ctx)
-	err = harness.InParallel(ctx, s.deployments, func(ctx context.Context, i int) error { return createDeployment(ctx, c, s, i) })
+	err = harness.InParallel(ctx, s.deployments, func(ctx context.Context, i int) error {
+		return programs.CreateDeployment(ctx, c, i, s.replicas, engineArgs)
+	})
 	if err != nil {
 		return fmt.Errorf("create the deployments: %w", err)
 	}
@@ -94,59 +97,6 @@ func prepare(ctx context.Context, environment *harness.Environment, cp *controlp
 		return nil, fmt.Errorf("create namespace %s: %w", namespace, err)
 	}
 	return c, programs.Grant(ctx, environment, c)
-}
-
-func createCluster(ctx context.Context, c client.Client, s shape, i int) error {
-	nodes := s.room()
-	if i == 0 {
-		nodes = s.drained
-	}
-	cluster := &modelplane.InferenceCluster{
-		ObjectMeta: metav1.ObjectMeta{Name: clusterName(i)},
-		Spec: modelplane.InferenceClusterSpec{
-			Cluster: modelplane.ClusterSpec{
-				Source:   modelplane.ClusterSourceExisting,
-				Existing: &modelplane.ExistingCluster{SecretRef: modelplane.SecretKeyReference{Name: clusterName(i), Key: "kubeconfig"}},
-			},
-			NodePools: []modelplane.NodePool{{Name: poolName, ClassName: poolName, NodeCount: ptr.To(int32(nodes))}},
-		},
-	}
-	if err := c.Create(ctx, cluster); err != nil {
-		return err
-	}
-	cluster.Status = modelplane.InferenceClusterStatus{
-		Conditions: []metav1.Condition{{
-			Type: modelplane.ConditionReady, Status: metav1.ConditionTrue, Reason: "Available", LastTransitionTime: metav1.Now(),
-		}},
-		Gateway: &modelplane.Gateway{Address: "203.0.113.1"},
-		GPUPools: []modelplane.GPUPool{{Name: poolName, Nodes: int64(nodes), Devices: []modelplane.Device{{
-			Name: "gpu", Claim: modelplane.DeviceClaimDRA, Driver: driver, DeviceClassName: driver, Count: ptr.To[int64](8),
-			Attributes: map[string]modelplane.DeviceAttribute{"architecture": {String: ptr.To("Hopper")}},
-			Capacity:   map[string]modelplane.DeviceCapacity{"memory": {Value: "80Gi"}},
-		}}}},
-	}
-	return c.Status().Update(ctx, cluster)
-}
-
-func createDeployment(ctx context.Context, c client.Client, s shape, i int) error {
-	return c.Create(ctx, &modelplane.ModelDeployment{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("model-%04d", i)},
-		Spec: modelplane.ModelDeploymentSpec{
-			Replicas: int32(s.replicas),
-			Template: modelplane.ModelDeploymentTemplate{Spec: modelplane.ModelDeploymentTemplateSpec{
-				SchedulerName: evenkeel.DefaultSchedulerName,
-				Engines: []modelplane.Engine{{Name: "main", Copies: ptr.To[int32](1), Members: []modelplane.Member{{
-					Role: modelplane.MemberRoleStandalone,
-					NodeSelector: &modelplane.NodeSelector{Devices: []modelplane.DeviceRequest{{Name: "gpu", Count: ptr.To[int64](8), Selectors: []modelplane.DeviceSelector{
-						{CEL: fmt.Sprintf("device.attributes[%q].architecture == %q", driver, "Hopper")},
-					}}}},
-					Template: &modelplane.MemberTemplate{Spec: &modelplane.MemberPodSpec{
-						Containers: []modelplane.Container{{Name: "engine", Image: "registry.example.com/engine:v1", Args: []string{"--max-model-len=16384"}}},
-					}},
-				}}}},
-			}},
-		},
-	})
 }
 
 // awaitRest waits until every replica serves and all has been said about it.
@@ -187,12 +137,12 @@ func unrest(ctx context.Context, c client.Client, s shape) (string, error) {
 		if !meta.IsStatusConditionTrue(p.Status.Conditions, evenkeel.ConditionReady) {
 			return p.Name + " is not ready", nil
 		}
-		if p.Status.Assignment != nil && p.Status.Assignment.ClusterName == clusterName(0) {
+		if p.Status.Assignment != nil && p.Status.Assignment.ClusterName == drainedCluster {
 			onFirst++
 		}
 	}
 	if len(placements.Items) != s.all() || onFirst != s.drained {
-		return fmt.Sprintf("there are %d placements of %d, and %d of %d on %s", len(placements.Items), s.all(), onFirst, s.drained, clusterName(0)), nil
+		return fmt.Sprintf("there are %d placements of %d, and %d of %d on %s", len(placements.Items), s.all(), onFirst, s.drained, drainedCluster), nil
 	}
 	return "", nil
 }

@@ -46,6 +46,14 @@ func (s shape) all() int { return s.deployments * s.replicas }
 // room is how many nodes each other cluster needs so that there is some left when all is placed.
 func (s shape) room() int { return s.all()/max(s.clusters-1, 1) + 2 }
 
+// nodes of the i-th cluster.
+func (s shape) nodes(i int) int {
+	if i == 0 {
+		return s.drained
+	}
+	return s.room()
+}
+
 // Benchmark returns the entry for the list of benchmarks.
 func Benchmark() harness.Benchmark {
 	var opts options

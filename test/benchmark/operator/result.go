@@ -58,12 +58,11 @@ func (c *Case) summarize() {
 }
 
 func writeTable(w io.Writer, cases []*Case) error {
-	decimals := func(value float64, places int) string { return strconv.FormatFloat(value, 'f', places, 64) }
 	rows := make([][]string, 0, len(cases))
 	for _, c := range cases {
 		rows = append(rows, []string{
-			c.Command, strconv.Itoa(c.Clusters), strconv.Itoa(c.Replicas), decimals(c.Seconds, 2), decimals(c.AfterSeconds, 2),
-			decimals(c.CPUSeconds, 2), decimals(c.PeakRSSMiB, 0), strconv.Itoa(c.Runs[0].Requests),
+			c.Command, strconv.Itoa(c.Clusters), strconv.Itoa(c.Replicas), harness.Decimals(c.Seconds, 2), harness.Decimals(c.AfterSeconds, 2),
+			harness.Decimals(c.CPUSeconds, 2), harness.Decimals(c.PeakRSSMiB, 0), strconv.Itoa(c.Runs[0].Requests),
 		})
 	}
 	return harness.WriteTable(w, []string{"command", "clusters", "replicas", "s", "after reading s", "CPU s", "RSS MiB", "requests"}, rows)

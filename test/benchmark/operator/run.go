@@ -45,7 +45,7 @@ type command struct {
 }
 
 var commands = []command{
-	{name: "plan drain", args: []string{"plan", "drain", clusterName(0), "-o", "json"}, check: checkPlan},
+	{name: "plan drain", args: []string{"plan", "drain", drainedCluster, "-o", "json"}, check: checkPlan},
 	{name: "get clusters", args: []string{"get", "clusters"}, check: checkClusters},
 }
 
@@ -113,12 +113,11 @@ func runOf(ran *harness.Ran, requests []harness.Request) Run {
 			read = r.Done
 		}
 	}
-	const mebibyte = 1 << 20
 	return Run{
 		Seconds:      harness.Round(ran.Ended.Sub(ran.Started).Seconds()),
 		AfterSeconds: harness.Round(ran.Ended.Sub(read).Seconds()),
 		CPUSeconds:   harness.Round(ran.Usage.CPU.Seconds()),
-		PeakRSSMiB:   harness.Round(float64(ran.Usage.PeakRSSBytes) / mebibyte),
+		PeakRSSMiB:   harness.Mebibytes(ran.Usage.PeakRSSBytes),
 		Requests:     len(requests),
 	}
 }

@@ -32,6 +32,7 @@ import (
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/controlplane"
 	"github.com/evenkeel-io/evenkeel/test/benchmark/harness"
+	"github.com/evenkeel-io/evenkeel/test/benchmark/programs"
 )
 
 // hubSide is the hub scheduler, which assigns ReplicaPlacements to InferenceClusters.
@@ -39,10 +40,8 @@ type hubSide struct{}
 
 const (
 	deviceDriver = "gpu.nvidia.com"
-	// systemNamespace and serviceAccount are where the scheduler's manifests put it and
-	// what it runs as there.
-	systemNamespace = "evenkeel-system"
-	serviceAccount  = "hub-scheduler"
+	// serviceAccount is what the scheduler's manifests have it run as.
+	serviceAccount = "hub-scheduler"
 )
 
 func (hubSide) name() string   { return hubName }
@@ -51,12 +50,12 @@ func (hubSide) binary() string { return "hub-scheduler" }
 // user is the service account of the scheduler's manifests, by which it has the
 // rights that they give it and no other.
 func (hubSide) user() string {
-	return "system:serviceaccount:" + systemNamespace + ":" + serviceAccount
+	return programs.SchedulerUser
 }
 
 // credentials are a token, as a pod has it.
 func (hubSide) credentials(ctx context.Context, cp *controlplane.ControlPlane) (*rest.Config, error) {
-	return cp.ServiceAccount(ctx, systemNamespace, serviceAccount)
+	return cp.ServiceAccount(ctx, programs.Namespace, serviceAccount)
 }
 
 // prepare installs the CRDs and the scheduler's role.
@@ -64,12 +63,12 @@ func (hubSide) prepare(ctx context.Context, environment *harness.Environment, cp
 	if err := cp.InstallCRDs(ctx, environment.Manifest("hub", "crds"), environment.Manifest("dev", "crds")); err != nil {
 		return err
 	}
-	if err := c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: systemNamespace}}); err != nil {
-		return fmt.Errorf("create namespace %s: %w", systemNamespace, err)
+	if err := c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: programs.Namespace}}); err != nil {
+		return fmt.Errorf("create namespace %s: %w", programs.Namespace, err)
 	}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: systemNamespace, Name: serviceAccount}}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: programs.Namespace, Name: serviceAccount}}
 	if err := c.Create(ctx, account); err != nil {
-		return fmt.Errorf("create service account %s/%s: %w", systemNamespace, serviceAccount, err)
+		return fmt.Errorf("create service account %s/%s: %w", programs.Namespace, serviceAccount, err)
 	}
 	return harness.CreateAll(ctx, c, environment.Manifest("hub", "scheduler", "base", "rbac.yaml"))
 }

@@ -129,10 +129,10 @@ func writeTable(w io.Writer, cases []Case) error {
 	for _, c := range cases {
 		rows = append(rows, []string{
 			string(c.Mode), strconv.Itoa(c.Clusters), strconv.Itoa(c.Placements),
-			decimals(c.KubeRate, 0), decimals(c.HubRate, 0), decimals(c.Ratio, 2),
-			decimals(c.KubeWritesPerPlacement, 2), decimals(c.HubWritesPerPlacement, 2),
-			decimals(c.KubeCPUSeconds, 1), decimals(c.HubCPUSeconds, 1),
-			decimals(c.KubePeakRSSMiB, 0), decimals(c.HubPeakRSSMiB, 0),
+			harness.Decimals(c.KubeRate, 0), harness.Decimals(c.HubRate, 0), harness.Decimals(c.Ratio, 2),
+			harness.Decimals(c.KubeWritesPerPlacement, 2), harness.Decimals(c.HubWritesPerPlacement, 2),
+			harness.Decimals(c.KubeCPUSeconds, 1), harness.Decimals(c.HubCPUSeconds, 1),
+			harness.Decimals(c.KubePeakRSSMiB, 0), harness.Decimals(c.HubPeakRSSMiB, 0),
 		})
 	}
 	if _, err := fmt.Fprintln(w); err != nil {
@@ -170,11 +170,7 @@ func describe(writes map[string]float64) string {
 		if text != "" {
 			text += ", "
 		}
-		text += decimals(writes[target], 2) + " " + target
+		text += harness.Decimals(writes[target], 2) + " " + target
 	}
 	return text
-}
-
-func decimals(value float64, digits int) string {
-	return strconv.FormatFloat(value, 'f', digits, 64)
 }

@@ -45,7 +45,6 @@ const (
 	// too; quietTimeout bounds the wait for it.
 	quietPeriod  = 2 * time.Second
 	quietTimeout = 30 * time.Second
-	mebibyte     = 1 << 20
 )
 
 // attempt is one run of one scheduler on a control plane of its own.
@@ -243,7 +242,7 @@ func (a *attempt) result(scheduler *scheduler, before costs) (*Run, error) {
 		RefusedWrites:       a.log.refused,
 		WritesPerPlacement:  harness.Round(float64(a.log.totalWrites()) / float64(a.shape.placements)),
 		SchedulerCPUSeconds: harness.Round(usage.CPU.Seconds()),
-		SchedulerPeakRSSMiB: harness.Round(float64(usage.PeakRSSBytes) / mebibyte),
+		SchedulerPeakRSSMiB: harness.Mebibytes(usage.PeakRSSBytes),
 		APIServerCPUSeconds: harness.Round((after.apiServer - before.apiServer).Seconds()),
 		EtcdCPUSeconds:      harness.Round((after.etcd - before.etcd).Seconds()),
 		BenchmarkCPUSeconds: harness.Round((after.benchmark - before.benchmark).Seconds()),

@@ -18,7 +18,6 @@ package placement
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/evenkeel-io/evenkeel/test/benchmark/harness"
@@ -64,12 +63,8 @@ func (l *log) add(requests []harness.Request) int {
 }
 
 func (l *log) addOwn(request *harness.Request) {
-	l.writes[request.Target()]++
-	if !request.Succeeded() {
-		l.refused[strconv.Itoa(request.Code)+" "+request.Target()]++
-		return
-	}
-	if !l.side.isBind(request) {
+	harness.CountWrite(l.writes, l.refused, request.Target(), request)
+	if !request.Succeeded() || !l.side.isBind(request) {
 		return
 	}
 	key := request.Namespace + "/" + request.Name
@@ -104,9 +99,5 @@ func (l *log) duration(mode Mode) (span time.Duration, count int, err error) {
 }
 
 func (l *log) totalWrites() int {
-	total := 0
-	for _, n := range l.writes {
-		total += n
-	}
-	return total
+	return harness.Total(l.writes)
 }

@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Package programs runs Evenkeel's programs, and the stand-in for what makes replicas ready, for benchmarks that need a
-// fleet at work. It must not measure.
+// fleet at work, and makes the clusters and deployments of one. It must not measure.
 package programs
 
 import (

@@ -30,12 +30,11 @@ import (
 	ome "github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
 	"github.com/evenkeel-io/evenkeel/internal/trafficdrain"
 	"github.com/evenkeel-io/evenkeel/test/benchmark/harness"
+	"github.com/evenkeel-io/evenkeel/test/benchmark/programs"
 )
 
 const (
-	namespace       = "default"
-	systemNamespace = "evenkeel-system"
-	managerUser     = "system:serviceaccount:" + systemNamespace + ":hub-manager"
+	namespace = "default"
 
 	// The two drains have names of the same length.
 	drainID, bareID = "maintenance-a", "maintenance-b"
@@ -48,7 +47,7 @@ func (s shape) drained() string { return clusterName(s.clusters / 2) }
 
 func createClusters(ctx context.Context, c client.Client, s shape) error {
 	return harness.InParallel(ctx, s.clusters, func(ctx context.Context, i int) error {
-		secret := corev1.SecretReference{Namespace: systemNamespace, Name: clusterName(i)}
+		secret := corev1.SecretReference{Namespace: programs.Namespace, Name: clusterName(i)}
 		return c.Create(ctx, &ome.WorkloadCluster{
 			ObjectMeta: metav1.ObjectMeta{Name: clusterName(i)},
 			Spec:       ome.WorkloadClusterSpec{ClusterSource: ome.ClusterSource{KubeConfig: &ome.KubeConfigSource{SecretRef: secret}}},

@@ -82,11 +82,10 @@ func summarize(s shape, runs []Run, machine harness.Machine) *Case {
 }
 
 func writeTable(w io.Writer, c *Case) error {
-	decimals := func(value float64, places int) string { return strconv.FormatFloat(value, 'f', places, 64) }
 	return harness.WriteTable(w,
 		[]string{"services", "clusters", "drain s", "its patches s", "bare s", "ratio", "writes/service", "manager CPU s", "manager RSS MiB"},
 		[][]string{{
-			strconv.Itoa(c.Services), strconv.Itoa(c.Clusters), decimals(c.DrainSeconds, 1), decimals(c.PatchSeconds, 1), decimals(c.BareSeconds, 1),
-			decimals(c.Ratio, 2), decimals(c.WritesPerService, 2), decimals(c.ManagerCPUSeconds, 1), decimals(c.ManagerPeakRSSMiB, 0),
+			strconv.Itoa(c.Services), strconv.Itoa(c.Clusters), harness.Decimals(c.DrainSeconds, 1), harness.Decimals(c.PatchSeconds, 1), harness.Decimals(c.BareSeconds, 1),
+			harness.Decimals(c.Ratio, 2), harness.Decimals(c.WritesPerService, 2), harness.Decimals(c.ManagerCPUSeconds, 1), harness.Decimals(c.ManagerPeakRSSMiB, 0),
 		}})
 }

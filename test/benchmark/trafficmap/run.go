@@ -34,6 +34,7 @@ import (
 	ome "github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
 	"github.com/evenkeel-io/evenkeel/internal/controlplane"
 	"github.com/evenkeel-io/evenkeel/test/benchmark/harness"
+	"github.com/evenkeel-io/evenkeel/test/benchmark/programs"
 )
 
 const (
@@ -42,7 +43,6 @@ const (
 	// stallTimeout ends a run in which the manager writes nothing for that long before all maps are written.
 	stallTimeout = time.Minute
 	quietPeriod  = 3 * time.Second
-	mebibyte     = 1 << 20
 )
 
 // managerConfig has no election, which would only add writes of its lease, and nothing that other benchmarks measure.
@@ -104,8 +104,8 @@ func (a *attempt) prepare(ctx context.Context) error {
 	if a.client, err = client.New(a.cp.Config(), client.Options{Scheme: scheme}); err != nil {
 		return fmt.Errorf("create a client: %w", err)
 	}
-	if err := a.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: systemNamespace}}); err != nil {
-		return fmt.Errorf("create namespace %s: %w", systemNamespace, err)
+	if err := a.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: programs.Namespace}}); err != nil {
+		return fmt.Errorf("create namespace %s: %w", programs.Namespace, err)
 	}
 	for _, folder := range []string{"manager", "trafficmap"} {
 		if err := harness.CreateAll(ctx, a.client, a.environment.Manifest("hub", folder, "rbac.yaml")); err != nil {
@@ -156,7 +156,7 @@ func (a *attempt) drain(ctx context.Context, result *Run) error {
 		return err
 	}
 	var err error
-	if a.manager, err = a.environment.StartProgram(a.cp, a.folder, "hub-manager", managerUser, "--config="+config); err != nil {
+	if a.manager, err = a.environment.StartProgram(a.cp, a.folder, "hub-manager", programs.ManagerUser, "--config="+config); err != nil {
 		return err
 	}
 	defer a.manager.Stop(ctx)
@@ -192,7 +192,7 @@ func (a *attempt) measureDrain(ctx context.Context, result *Run) error {
 	result.PatchSeconds = harness.Round(patches.Seconds())
 	result.Writes, result.RefusedWrites = a.log.own, a.log.refused
 	result.WritesPerService = harness.Round(float64(a.log.writes()) / float64(a.shape.services))
-	result.ManagerPeakRSSMiB = harness.Round(float64(after.peakRSS) / mebibyte)
+	result.ManagerPeakRSSMiB = harness.Mebibytes(after.peakRSS)
 	result.ManagerCPUSeconds = harness.Round((after.manager - before.manager).Seconds())
 	result.APIServerCPUSeconds = harness.Round((after.apiServer - before.apiServer).Seconds())
 	result.EtcdCPUSeconds = harness.Round((after.etcd - before.etcd).Seconds())
@@ -229,7 +229,7 @@ func (a *attempt) await(ctx context.Context, drained bool) error {
 // costs is what each part has taken so far: CPU time, and the manager's highest resident memory in bytes.
 type costs struct {
 	apiServer, etcd, manager time.Duration
-	peakRSS                  int64
+	peakRSS                  uint64
 }
 
 func (a *attempt) costs() (costs, error) {
@@ -245,6 +245,6 @@ func (a *attempt) costs() (costs, error) {
 		apiServer: usage[controlplane.APIServer].CPU,
 		etcd:      usage[controlplane.Etcd].CPU,
 		manager:   manager.CPU,
-		peakRSS:   int64(manager.PeakRSSBytes),
+		peakRSS:   manager.PeakRSSBytes,
 	}, nil
 }

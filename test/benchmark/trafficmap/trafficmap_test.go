@@ -28,6 +28,7 @@ import (
 	"github.com/evenkeel-io/evenkeel/internal/trafficdrain"
 	weights "github.com/evenkeel-io/evenkeel/internal/trafficmap"
 	"github.com/evenkeel-io/evenkeel/test/benchmark/harness"
+	"github.com/evenkeel-io/evenkeel/test/benchmark/programs"
 )
 
 func TestValidate(t *testing.T) {
@@ -57,7 +58,7 @@ func TestLog(t *testing.T) {
 	at := func(s int64) time.Time { return time.Unix(s, 0) }
 	l := newLog()
 	written := func(subresource, service string, code int, done int64) harness.Request {
-		return harness.Request{User: managerUser, Verb: "update", Group: "ome.io", Resource: "trafficmaps", Subresource: subresource, Name: service, Code: code, Done: at(done)}
+		return harness.Request{User: programs.ManagerUser, Verb: "update", Group: "ome.io", Resource: "trafficmaps", Subresource: subresource, Name: service, Code: code, Done: at(done)}
 	}
 	assert.Equal(t, 3, l.add([]harness.Request{
 		written("", "a", 200, 5), written("status", "a", 409, 6), written("", "b", 200, 4),

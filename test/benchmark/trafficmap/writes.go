@@ -17,10 +17,10 @@ limitations under the License.
 package trafficmap
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/evenkeel-io/evenkeel/test/benchmark/harness"
+	"github.com/evenkeel-io/evenkeel/test/benchmark/programs"
 )
 
 // log is what the audit log tells of the manager's writes.
@@ -42,16 +42,12 @@ func (l *log) add(requests []harness.Request) int {
 	own := 0
 	for i := range requests {
 		r := &requests[i]
-		if r.User != managerUser {
+		if r.User != programs.ManagerUser {
 			continue
 		}
 		own++
-		target := r.Verb + " " + r.Target()
-		l.own[target]++
-		switch {
-		case !r.Succeeded():
-			l.refused[strconv.Itoa(r.Code)+" "+target]++
-		case r.Resource == "trafficmaps":
+		harness.CountWrite(l.own, l.refused, r.Verb+" "+r.Target(), r)
+		if r.Succeeded() && r.Resource == "trafficmaps" {
 			l.addMap(r)
 		}
 	}
@@ -81,9 +77,5 @@ func (l *log) covers(services int) bool {
 }
 
 func (l *log) writes() int {
-	total := 0
-	for _, n := range l.own {
-		total += n
-	}
-	return total
+	return harness.Total(l.own)
 }
