@@ -38,31 +38,50 @@ var versions = map[string]schema.GroupVersion{
 	gateway.GroupName:             schema.GroupVersion(gateway.GroupVersion),
 }
 
-// notServed gives those of the resources that the hub does not serve.
-func notServed(connection *rest.Config, resources ...schema.GroupResource) ([]string, error) {
+// hubKinds is what the hub serves of those groups, asked once for each.
+type hubKinds struct {
+	client discovery.DiscoveryInterface
+	served map[string]map[string]bool
+}
+
+func newHubKinds(connection *rest.Config) (*hubKinds, error) {
 	client, err := discovery.NewDiscoveryClientForConfig(connection)
 	if err != nil {
 		return nil, err
 	}
-	served := map[schema.GroupResource]bool{}
-	asked := map[string]bool{}
+	return &hubKinds{client: client, served: map[string]map[string]bool{}}, nil
+}
+
+// notServed gives those of the resources that the hub does not serve.
+func (h *hubKinds) notServed(resources ...schema.GroupResource) ([]string, error) {
 	var missing []string
 	for _, resource := range resources {
-		if !asked[resource.Group] {
-			asked[resource.Group] = true
-			list, err := client.ServerResourcesForGroupVersion(versions[resource.Group].String())
-			if err != nil && !apierrors.IsNotFound(err) {
-				return nil, fmt.Errorf("ask the hub what it serves of %s: %w", versions[resource.Group], err)
-			}
-			if err == nil {
-				for _, r := range list.APIResources {
-					served[schema.GroupResource{Group: resource.Group, Resource: r.Name}] = true
-				}
-			}
+		served, err := h.servedOf(resource.Group)
+		if err != nil {
+			return nil, err
 		}
-		if !served[resource] {
+		if !served[resource.Resource] {
 			missing = append(missing, resource.String())
 		}
 	}
 	return missing, nil
+}
+
+func (h *hubKinds) servedOf(group string) (map[string]bool, error) {
+	if served, asked := h.served[group]; asked {
+		return served, nil
+	}
+	version := versions[group]
+	list, err := h.client.ServerResourcesForGroupVersion(version.String())
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("ask the hub what it serves of %s: %w", version, err)
+	}
+	served := map[string]bool{}
+	if err == nil {
+		for _, r := range list.APIResources {
+			served[r.Name] = true
+		}
+	}
+	h.served[group] = served
+	return served, nil
 }

@@ -51,7 +51,11 @@ func newScheme() *runtime.Scheme {
 
 func run(ctx context.Context, connection *rest.Config, config *configapi.HubManagerConfiguration) error {
 	options := managercommand.ManagerOptions(newScheme(), &config.LeaderElection, config.HealthBindAddress, config.MetricsBindAddress)
-	if err := withoutFieldOwners(connection, &options); err != nil {
+	hub, err := newHubKinds(connection)
+	if err != nil {
+		return err
+	}
+	if err := withoutFieldOwners(hub, &options); err != nil {
 		return err
 	}
 	webhooks, err := prepareWebhooks(&config.Webhooks, &options)
@@ -68,16 +72,16 @@ func run(ctx context.Context, connection *rest.Config, config *configapi.HubMana
 	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
 		return err
 	}
-	if err := setupModelDeployments(ctx, mgr, &config.ModelDeployments); err != nil {
+	if err := setupModelDeployments(ctx, mgr, hub, &config.ModelDeployments); err != nil {
 		return err
 	}
-	if err := setupInferenceClusters(ctx, mgr, &config.InferenceClusters); err != nil {
+	if err := setupInferenceClusters(ctx, mgr, hub, &config.InferenceClusters); err != nil {
 		return err
 	}
-	if err := setupTrafficMaps(ctx, mgr, &config.TrafficMap); err != nil {
+	if err := setupTrafficMaps(ctx, mgr, hub, &config.TrafficMap); err != nil {
 		return err
 	}
-	if err := setupWebhooks(ctx, mgr, webhooks, config); err != nil {
+	if err := setupWebhooks(ctx, mgr, hub, webhooks, config); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
@@ -85,8 +89,8 @@ func run(ctx context.Context, connection *rest.Config, config *configapi.HubMana
 
 // setupInferenceClusters registers the controller if the hub serves the kinds that it reads. What is missing was told
 // about ModelDeployments, which need the same.
-func setupInferenceClusters(ctx context.Context, mgr ctrl.Manager, config *configapi.InferenceClusterController) error {
-	missing, err := notServed(mgr.GetConfig(), modelplane.Resource("inferenceclusters"), modelplane.Resource("modelreplicas"),
+func setupInferenceClusters(ctx context.Context, mgr ctrl.Manager, hub *hubKinds, config *configapi.InferenceClusterController) error {
+	missing, err := hub.notServed(modelplane.Resource("inferenceclusters"), modelplane.Resource("modelreplicas"),
 		modelplane.Resource("modeldeployments"), evenkeel.Resource("replicaplacements"))
 	if err != nil || len(missing) > 0 {
 		return err
@@ -95,9 +99,8 @@ func setupInferenceClusters(ctx context.Context, mgr ctrl.Manager, config *confi
 }
 
 // setupModelDeployments registers the controller if the hub serves the kinds that it needs.
-func setupModelDeployments(ctx context.Context, mgr ctrl.Manager, config *configapi.ModelDeploymentController) error {
-	missing, err := notServed(mgr.GetConfig(),
-		modelplane.Resource("modeldeployments"), modelplane.Resource("modelreplicas"), modelplane.Resource("modelendpoints"),
+func setupModelDeployments(ctx context.Context, mgr ctrl.Manager, hub *hubKinds, config *configapi.ModelDeploymentController) error {
+	missing, err := hub.notServed(modelplane.Resource("modeldeployments"), modelplane.Resource("modelreplicas"), modelplane.Resource("modelendpoints"),
 		modelplane.Resource("inferenceclusters"), evenkeel.Resource("replicaplacements"), evenkeel.Resource("disruptionpolicies"))
 	if err != nil {
 		return err
@@ -107,12 +110,12 @@ func setupModelDeployments(ctx context.Context, mgr ctrl.Manager, config *config
 			"controller", modeldeployment.Name, "missing", missing)
 		return nil
 	}
-	withoutCaches, err := notServed(mgr.GetConfig(), modelplane.Resource("modelcaches"))
+	withoutCaches, err := hub.notServed(modelplane.Resource("modelcaches"))
 	if err != nil {
 		return err
 	}
 	options := modeldeployment.OptionsFrom(config)
-	withoutTraffic, err := notServed(mgr.GetConfig(), modelplane.Resource("modelservices"),
+	withoutTraffic, err := hub.notServed(modelplane.Resource("modelservices"),
 		schema.GroupResource{Group: gateway.GroupName, Resource: "httproutes"})
 	if err != nil {
 		return err

@@ -21,7 +21,6 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,8 +36,8 @@ import (
 // withoutFieldOwners has the cache forget who wrote which field of the kinds that TrafficMaps are about: nobody here asks,
 // and of a map with many clusters it is as large as the rest. A write without it leaves it as it is. A cache cannot have a
 // setting for a kind that the hub does not serve.
-func withoutFieldOwners(connection *rest.Config, options *ctrl.Options) error {
-	missing, err := notServed(connection, ome.Resource("trafficmaps"), ome.Resource("inferenceservices"))
+func withoutFieldOwners(hub *hubKinds, options *ctrl.Options) error {
+	missing, err := hub.notServed(ome.Resource("trafficmaps"), ome.Resource("inferenceservices"))
 	if err != nil || len(missing) > 0 {
 		return err
 	}
@@ -49,11 +48,11 @@ func withoutFieldOwners(connection *rest.Config, options *ctrl.Options) error {
 
 // setupTrafficMaps registers the controllers of TrafficMaps if they are switched on. Unlike what is on by default, they
 // end the manager where they cannot work: somebody has asked for them.
-func setupTrafficMaps(ctx context.Context, mgr ctrl.Manager, config *configapi.TrafficMapController) error {
+func setupTrafficMaps(ctx context.Context, mgr ctrl.Manager, hub *hubKinds, config *configapi.TrafficMapController) error {
 	if !*config.Enabled {
 		return nil
 	}
-	missing, err := notServed(mgr.GetConfig(), ome.Resource("inferenceservices"), ome.Resource("trafficmaps"))
+	missing, err := hub.notServed(ome.Resource("inferenceservices"), ome.Resource("trafficmaps"))
 	if err != nil {
 		return err
 	}
@@ -61,7 +60,7 @@ func setupTrafficMaps(ctx context.Context, mgr ctrl.Manager, config *configapi.T
 		return fmt.Errorf("trafficMap.enabled is set, but the hub does not serve %v: install OME's CustomResourceDefinitions, or switch it off", missing)
 	}
 	routes := schema.GroupResource{Group: gateway.GroupName, Resource: "httproutes"}
-	withoutRoutes, err := notServed(mgr.GetConfig(), routes)
+	withoutRoutes, err := hub.notServed(routes)
 	if err != nil {
 		return err
 	}

@@ -54,22 +54,22 @@ func prepareWebhooks(config *configapi.HubWebhooks, options *ctrl.Options) (*ser
 }
 
 // setupWebhooks registers each webhook if the hub serves the kinds that it needs.
-func setupWebhooks(ctx context.Context, mgr ctrl.Manager, server *serving.Server, config *configapi.HubManagerConfiguration) error {
+func setupWebhooks(ctx context.Context, mgr ctrl.Manager, hub *hubKinds, server *serving.Server, config *configapi.HubManagerConfiguration) error {
 	if server == nil {
 		return nil
 	}
 	if err := server.Setup(mgr); err != nil {
 		return err
 	}
-	if err := setupTrafficDrainGuard(ctx, mgr, config.Webhooks.TrafficDrain); err != nil {
+	if err := setupTrafficDrainGuard(ctx, mgr, hub, config.Webhooks.TrafficDrain); err != nil {
 		return err
 	}
-	return setupFleetWebhooks(ctx, mgr, &config.ModelDeployments.Disruption)
+	return setupFleetWebhooks(ctx, mgr, hub, &config.ModelDeployments.Disruption)
 }
 
 // setupFleetWebhooks registers those about Modelplane's kinds. The API server goes on without them where they are not
 // served.
-func setupFleetWebhooks(ctx context.Context, mgr ctrl.Manager, defaults *evenkeel.DisruptionSettings) error {
+func setupFleetWebhooks(ctx context.Context, mgr ctrl.Manager, hub *hubKinds, defaults *evenkeel.DisruptionSettings) error {
 	for _, w := range []struct {
 		needs []schema.GroupResource
 		setup func() error
@@ -80,7 +80,7 @@ func setupFleetWebhooks(ctx context.Context, mgr ctrl.Manager, defaults *evenkee
 		{[]schema.GroupResource{modelplane.Resource("modeldeployments"), evenkeel.Resource("disruptionpolicies")},
 			func() error { return disruptionpolicy.Setup(ctx, mgr, defaults) }},
 	} {
-		missing, err := notServed(mgr.GetConfig(), w.needs...)
+		missing, err := hub.notServed(w.needs...)
 		if err != nil {
 			return err
 		}
@@ -94,9 +94,8 @@ func setupFleetWebhooks(ctx context.Context, mgr ctrl.Manager, defaults *evenkee
 	return nil
 }
 
-func setupTrafficDrainGuard(ctx context.Context, mgr ctrl.Manager, config configapi.TrafficDrainGuard) error {
-	missing, err := notServed(mgr.GetConfig(),
-		ome.Resource("inferenceservices"), ome.Resource("trafficmaps"), ome.Resource("workloadclusters"))
+func setupTrafficDrainGuard(ctx context.Context, mgr ctrl.Manager, hub *hubKinds, config configapi.TrafficDrainGuard) error {
+	missing, err := hub.notServed(ome.Resource("inferenceservices"), ome.Resource("trafficmaps"), ome.Resource("workloadclusters"))
 	if err != nil {
 		return err
 	}
