@@ -17,11 +17,15 @@ limitations under the License.
 package tainttime
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/openapi"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 )
@@ -37,20 +41,40 @@ type schema struct {
 	} `json:"x-kubernetes-group-version-kind"`
 }
 
-// hasField tells whether the hub's schema of InferenceClusters has timeAdded in taints. Where it has not, the API server
-// prunes the field.
-func hasField(hub openapiClient) (bool, error) {
+// publishing bounds how long the API server may take to publish the schema of a kind that it serves already.
+const publishing = 30 * time.Second
+
+// awaitField tells whether taints have timeAdded, as soon as the hub has published the schema of InferenceClusters, which
+// it does a moment after it begins to serve them. One that does not publish it in time counts as one without the field.
+func awaitField(ctx context.Context, hub openapiClient, within time.Duration) (bool, error) {
+	has := false
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, within, true, func(context.Context) (bool, error) {
+		var published bool
+		var err error
+		has, published, err = hasField(hub)
+		return published, err
+	})
+	if wait.Interrupted(err) {
+		log.FromContext(ctx).Info("The hub publishes no schema of InferenceClusters; the times of their taints go into an annotation", "waited", within)
+		return false, nil
+	}
+	return has, err
+}
+
+// hasField tells whether the hub's schema of InferenceClusters is published, and whether it has timeAdded in taints.
+// Where it has not, the API server prunes the field.
+func hasField(hub openapiClient) (has, published bool, err error) {
 	paths, err := hub.OpenAPIV3().Paths()
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	group, found := paths["apis/"+modelplane.GroupVersion.String()]
 	if !found {
-		return false, nil
+		return false, false, nil
 	}
 	text, err := group.Schema(runtime.ContentTypeJSON)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	var document struct {
 		Components struct {
@@ -58,18 +82,18 @@ func hasField(hub openapiClient) (bool, error) {
 		} `json:"components"`
 	}
 	if err := json.Unmarshal(text, &document); err != nil {
-		return false, err
+		return false, false, err
 	}
 	for _, s := range document.Components.Schemas {
 		if len(s.Kinds) != 1 || s.Kinds[0].Kind != "InferenceCluster" {
 			continue
 		}
 		if taint := s.Properties["spec"].Properties["taints"].Items; taint != nil {
-			_, has := taint.Properties["timeAdded"]
-			return has, nil
+			_, has = taint.Properties["timeAdded"]
 		}
+		return has, true, nil
 	}
-	return false, nil
+	return false, false, nil
 }
 
 type openapiClient interface {

@@ -177,27 +177,57 @@ func TestHasField(t *testing.T) {
 		`"properties":{"spec":{"properties":{"taints":{"items":{"properties":{`
 	const tail = `}}}}}}}}}}`
 	for name, tc := range map[string]struct {
-		document string
-		want     bool
+		document        string
+		want, published bool
 	}{
-		"with it":    {head + `"key":{},"timeAdded":{"type":"string"}` + tail, true},
-		"without it": {head + `"key":{}` + tail, false},
-		"no taints":  {`{"components":{"schemas":{"a":{"x-kubernetes-group-version-kind":[{"kind":"InferenceCluster"}]}}}}`, false},
-		"empty":      {`{}`, false},
+		"with it":     {head + `"key":{},"timeAdded":{"type":"string"}` + tail, true, true},
+		"without it":  {head + `"key":{}` + tail, false, true},
+		"no taints":   {`{"components":{"schemas":{"a":{"x-kubernetes-group-version-kind":[{"kind":"InferenceCluster"}]}}}}`, false, true},
+		"other kinds": {`{"components":{"schemas":{"a":{"x-kubernetes-group-version-kind":[{"kind":"ModelReplica"}]}}}}`, false, false},
+		"empty":       {`{}`, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			has, err := hasField(documents{"apis/modelplane.ai/v1alpha1": document(tc.document)})
+			has, published, err := hasField(documents{"apis/modelplane.ai/v1alpha1": document(tc.document)})
 			require.NoError(t, err)
 			assert.Equal(t, tc.want, has)
+			assert.Equal(t, tc.published, published)
 		})
 	}
-	has, err := hasField(documents{})
+	_, published, err := hasField(documents{})
 	require.NoError(t, err)
-	assert.False(t, has, "the hub serves no such group")
-	_, err = hasField(documents{"apis/modelplane.ai/v1alpha1": document("{")})
+	assert.False(t, published, "the hub serves no such group")
+	_, _, err = hasField(documents{"apis/modelplane.ai/v1alpha1": document("{")})
 	assert.Error(t, err)
-	_, err = hasField(documents(nil))
+	_, _, err = hasField(documents(nil))
 	assert.Error(t, err)
+}
+
+// TestAwaitField is about a manager that starts just after the kinds were installed.
+func TestAwaitField(t *testing.T) {
+	const long = time.Minute
+	const published = `{"components":{"schemas":{"a":{"x-kubernetes-group-version-kind":[{"kind":"InferenceCluster"}],` +
+		`"properties":{"spec":{"properties":{"taints":{"items":{"properties":{"timeAdded":{}}}}}}}}}}}`
+	hub := &publisher{answers: []documents{{}, {"apis/modelplane.ai/v1alpha1": document(`{}`)}, {"apis/modelplane.ai/v1alpha1": document(published)}}}
+	has, err := awaitField(t.Context(), hub, long)
+	require.NoError(t, err)
+	assert.True(t, has)
+
+	has, err = awaitField(t.Context(), documents{}, time.Millisecond)
+	require.NoError(t, err, "a hub that does not publish is no reason not to start")
+	assert.False(t, has)
+	_, err = awaitField(t.Context(), documents(nil), long)
+	assert.Error(t, err)
+}
+
+// publisher stands for an API server that publishes more with each question.
+type publisher struct {
+	answers []documents
+}
+
+func (p *publisher) OpenAPIV3() openapi.Client {
+	answer := p.answers[0]
+	p.answers = p.answers[1:]
+	return answer
 }
 
 // documents stands for what the API server publishes; nil for one that does not answer.

@@ -51,7 +51,7 @@ func Setup(mgr ctrl.Manager) error {
 	if err != nil {
 		return err
 	}
-	has, err := hasField(client)
+	has, err := awaitField(log.IntoContext(context.Background(), mgr.GetLogger()), client, publishing)
 	if err != nil {
 		return fmt.Errorf("find out whether taints of InferenceClusters have timeAdded: %w", err)
 	}

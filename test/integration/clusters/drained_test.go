@@ -29,7 +29,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
@@ -131,8 +133,13 @@ func TestTolerations(t *testing.T) {
 	w.drain()
 	w.awaitDrained(fmt.Sprintf("False ReplicasLeft: 1 replica must still leave: 1 tolerating the taint for a time (default/%s, which waits for its tolerationSeconds to pass)", r.Name))
 
-	d.Spec.Template.Spec.Tolerations[0].TolerationSeconds = nil
-	require.NoError(t, hub.client.Update(t.Context(), d))
+	require.NoError(t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		if err := hub.client.Get(t.Context(), client.ObjectKeyFromObject(d), d); err != nil {
+			return err
+		}
+		d.Spec.Template.Spec.Tolerations[0].TolerationSeconds = nil
+		return hub.client.Update(t.Context(), d)
+	}))
 	w.eventually(func() string {
 		// The controller looks again when the cluster changes, or after a minute.
 		w.patch(fmt.Sprintf(`{"metadata":{"labels":{"look":"%d"}}}`, time.Now().UnixNano()))

@@ -34,6 +34,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/ptr"
 
 	"github.com/evenkeel-io/evenkeel/internal/controlplane"
@@ -150,16 +151,29 @@ func createCases(t *testing.T, client kubernetes.Interface, cases []evictionCase
 			if i >= c.started {
 				continue
 			}
-			pod.Status.Phase = corev1.PodRunning
-			ready := corev1.ConditionFalse
-			if i < c.ready {
-				ready = corev1.ConditionTrue
-			}
-			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}
-			_, err := client.CoreV1().Pods(caseNamespace).UpdateStatus(t.Context(), &pod, metav1.UpdateOptions{})
-			require.NoError(t, err)
+			runPod(t, client, pod.Name, i < c.ready)
 		}
 	}
+}
+
+// runPod does what the kubelet does when the containers have started.
+func runPod(t *testing.T, client kubernetes.Interface, name string, ready bool) {
+	t.Helper()
+	pods := client.CoreV1().Pods(caseNamespace)
+	require.NoError(t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		pod, err := pods.Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		condition := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse}
+		if ready {
+			condition.Status = corev1.ConditionTrue
+		}
+		pod.Status.Phase = corev1.PodRunning
+		pod.Status.Conditions = []corev1.PodCondition{condition}
+		_, err = pods.UpdateStatus(t.Context(), pod, metav1.UpdateOptions{})
+		return err
+	}))
 }
 
 func podsOfCase(t require.TestingT, client kubernetes.Interface, c evictionCase) []corev1.Pod {

@@ -35,6 +35,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -60,11 +61,16 @@ func scale(t *testing.T, c *workloadcluster.Cluster, name string, replicas int32
 
 func scaleAs(t *testing.T, c *workloadcluster.Cluster, manager, name string, replicas int32) {
 	t.Helper()
-	current, err := c.Kube.AppsV1().Deployments(models).GetScale(t.Context(), name, metav1.GetOptions{})
-	require.NoError(t, err)
-	current.Spec.Replicas = replicas
-	_, err = c.Kube.AppsV1().Deployments(models).UpdateScale(t.Context(), name, current, metav1.UpdateOptions{FieldManager: manager})
-	require.NoError(t, err)
+	// The Deployment controller writes the same object meanwhile; kubectl scale tries again as well.
+	require.NoError(t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		current, err := c.Kube.AppsV1().Deployments(models).GetScale(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		current.Spec.Replicas = replicas
+		_, err = c.Kube.AppsV1().Deployments(models).UpdateScale(t.Context(), name, current, metav1.UpdateOptions{FieldManager: manager})
+		return err
+	}))
 }
 
 func budgetsOf(t require.TestingT, c *workloadcluster.Cluster, namespace string) []string {
@@ -131,10 +137,14 @@ func providerApplies(t *testing.T, c *workloadcluster.Cluster) {
 	assert.Equal(t, before.ResourceVersion, after.ResourceVersion, "an apply of the same must change nothing")
 
 	// A plain update by Helm, which states one replica.
-	helm := getDeployment(t, c, "lws-system", "mp-lws-controller-manager")
-	generation := helm.Generation
-	helm.Spec.Replicas = ptr.To[int32](1)
-	require.NoError(t, c.Client.Update(t.Context(), helm, client.FieldOwner(workloadcluster.Helm)))
+	var helm *appsv1.Deployment
+	var generation int64
+	require.NoError(t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		helm = getDeployment(t, c, "lws-system", "mp-lws-controller-manager")
+		generation = helm.Generation
+		helm.Spec.Replicas = ptr.To[int32](1)
+		return c.Client.Update(t.Context(), helm, client.FieldOwner(workloadcluster.Helm))
+	}))
 	assert.EqualValues(t, 2, *helm.Spec.Replicas)
 	assert.Equal(t, generation, helm.Generation)
 }
