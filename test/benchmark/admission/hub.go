@@ -132,13 +132,13 @@ func (h *hub) installGuard(ctx context.Context) error {
 	if err := h.cp.InstallWebhooks(ctx, port, h.environment.Manifest("hub", "manager", "webhooks.yaml")); err != nil {
 		return err
 	}
-	if err := h.startManager(port); err != nil {
+	if err := h.startManager(ctx, port); err != nil {
 		return err
 	}
 	return h.awaitGuard(ctx)
 }
 
-func (h *hub) startManager(port int) error {
+func (h *hub) startManager(ctx context.Context, port int) error {
 	file := filepath.Join(h.folder, "manager.yaml")
 	text := fmt.Sprintf(`apiVersion: config.evenkeel.io/v1alpha1
 kind: HubManagerConfiguration
@@ -151,7 +151,7 @@ webhooks: {bindAddress: "127.0.0.1:%d"}
 		return fmt.Errorf("write the manager's configuration: %w", err)
 	}
 	var err error
-	h.manager, err = h.environment.StartProgram(h.cp, h.folder, "hub-manager", programs.ManagerUser, "--config="+file)
+	h.manager, err = h.environment.StartProgram(ctx, h.cp, h.folder, "hub-manager", programs.ManagerUser, "--config="+file)
 	return err
 }
 

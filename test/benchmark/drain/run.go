@@ -38,8 +38,7 @@ import (
 )
 
 const (
-	// pollInterval is how often the audit log is looked at, and lookInterval how often the replicas are listed once
-	// it says that all may be over.
+	// pollInterval is how often the audit log is looked at, and lookInterval how often at most the replicas are listed.
 	pollInterval = 100 * time.Millisecond
 	lookInterval = time.Second
 	// stallTimeout ends a run in which Evenkeel writes nothing for that long before all is done.
@@ -121,7 +120,11 @@ func (a *attempt) prepare(ctx context.Context) error {
 }
 
 func (a *attempt) run(ctx context.Context, folder string, number int) (result *Run, err error) {
-	stopStandIn, err := programs.StartStandIn(ctx, a.cp)
+	administrator, err := programs.Administrator(ctx, a.cp, a.client)
+	if err != nil {
+		return nil, err
+	}
+	stopStandIn, err := programs.StartStandIn(ctx, administrator)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +140,11 @@ func (a *attempt) run(ctx context.Context, folder string, number int) (result *R
 	if err := errors.Join(err, stopStandIn()); err != nil {
 		return nil, err
 	}
-	bare, err := writeBare(ctx, a.client, a.log.all)
+	writer, err := client.New(administrator, client.Options{Scheme: a.client.Scheme()})
+	if err != nil {
+		return nil, fmt.Errorf("create a client for bare writes: %w", err)
+	}
+	bare, err := writeBare(ctx, writer, a.log.all)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +212,8 @@ func (a *attempt) await(ctx context.Context, what string, holds func(fleetState)
 		if time.Since(progressAt) > stallTimeout {
 			return false, fmt.Errorf("nothing was written for %s: %+v", stallTimeout, state)
 		}
-		if time.Since(lookedAt) < lookInterval {
+		// While Evenkeel writes it is not over, and a list of all replicas would cost the API server what is measured.
+		if own > 0 || time.Since(lookedAt) < lookInterval {
 			return false, nil
 		}
 		lookedAt = time.Now()

@@ -58,7 +58,7 @@ func (l *log) add(requests []harness.Request) int {
 	for i := range requests {
 		r := &requests[i]
 		evenkeels := r.User == programs.ManagerUser || r.User == programs.SchedulerUser
-		if !evenkeels && r.User != collectorUser && !strings.HasPrefix(r.UserAgent, standin.UserAgent) {
+		if !evenkeels && r.User != collectorUser && !strings.HasSuffix(r.UserAgent, standin.UserAgent) {
 			continue
 		}
 		l.addAny(r)

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"k8s.io/client-go/rest"
 
 	"github.com/evenkeel-io/evenkeel/internal/standin"
 	"github.com/evenkeel-io/evenkeel/test/benchmark/harness"
@@ -36,7 +37,7 @@ func TestLog(t *testing.T) {
 		{User: programs.ManagerUser, Verb: "delete", Group: "modelplane.ai", Resource: "modelreplicas", Code: 200, Done: at(4)},
 		{User: programs.ManagerUser, Verb: "delete", Group: "modelplane.ai", Resource: "modelreplicas", Code: 409, Done: at(5)},
 		{User: programs.ManagerUser, Verb: "create", Group: "events.k8s.io", Resource: "events", Code: 201, Done: at(9)},
-		{User: "admin", UserAgent: standin.UserAgent + " x", Verb: "patch", Group: "modelplane.ai", Resource: "modelreplicas", Subresource: "status", Code: 200, Done: at(3)},
+		{User: "admin", UserAgent: rest.AddUserAgent(&rest.Config{}, standin.UserAgent).UserAgent, Verb: "patch", Group: "modelplane.ai", Resource: "modelreplicas", Subresource: "status", Code: 200, Done: at(3)},
 		{User: collectorUser, Verb: "patch", Group: "modelplane.ai", Resource: "modelreplicas", Code: 200, Done: at(6)},
 		{User: "admin", UserAgent: "benchmark", Verb: "patch", Group: "modelplane.ai", Resource: "modelreplicas", Code: 200, Done: at(8)},
 	})

@@ -62,7 +62,7 @@ func fill(ctx context.Context, environment *harness.Environment, cp *controlplan
 	if err != nil {
 		return fmt.Errorf("create the clusters: %w", err)
 	}
-	stopStandIn, err := programs.StartStandIn(ctx, cp)
+	stopStandIn, err := programs.StartStandIn(ctx, cp.Config())
 	if err != nil {
 		return err
 	}

@@ -38,11 +38,7 @@ import (
 // hubSide is the hub scheduler, which assigns ReplicaPlacements to InferenceClusters.
 type hubSide struct{}
 
-const (
-	deviceDriver = "gpu.nvidia.com"
-	// serviceAccount is what the scheduler's manifests have it run as.
-	serviceAccount = "hub-scheduler"
-)
+const deviceDriver = "gpu.nvidia.com"
 
 func (hubSide) name() string   { return hubName }
 func (hubSide) binary() string { return "hub-scheduler" }
@@ -55,7 +51,7 @@ func (hubSide) user() string {
 
 // credentials are a token, as a pod has it.
 func (hubSide) credentials(ctx context.Context, cp *controlplane.ControlPlane) (*rest.Config, error) {
-	return cp.ServiceAccount(ctx, programs.Namespace, serviceAccount)
+	return harness.ServiceAccount(ctx, cp, programs.SchedulerUser)
 }
 
 // prepare installs the CRDs and the scheduler's role.
@@ -65,10 +61,6 @@ func (hubSide) prepare(ctx context.Context, environment *harness.Environment, cp
 	}
 	if err := c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: programs.Namespace}}); err != nil {
 		return fmt.Errorf("create namespace %s: %w", programs.Namespace, err)
-	}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: programs.Namespace, Name: serviceAccount}}
-	if err := c.Create(ctx, account); err != nil {
-		return fmt.Errorf("create service account %s/%s: %w", programs.Namespace, serviceAccount, err)
 	}
 	return harness.CreateAll(ctx, c, environment.Manifest("hub", "scheduler", "base", "rbac.yaml"))
 }

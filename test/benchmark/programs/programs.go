@@ -25,7 +25,10 @@ import (
 	"path/filepath"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/evenkeel-io/evenkeel/internal/controlplane"
@@ -48,6 +51,8 @@ const (
 	Namespace     = "evenkeel-system"
 	ManagerUser   = "system:serviceaccount:" + Namespace + ":hub-manager"
 	SchedulerUser = "system:serviceaccount:" + Namespace + ":hub-scheduler"
+	// administrator may do everything.
+	administrator = "system:serviceaccount:" + Namespace + ":administrator"
 )
 
 // Programs are Evenkeel's, each with the rights of its service account.
@@ -76,11 +81,11 @@ func Start(ctx context.Context, environment *harness.Environment, cp *controlpla
 	if err := os.WriteFile(config, []byte(managerConfig), 0o600); err != nil {
 		return nil, err
 	}
-	manager, err := environment.StartProgram(cp, folder, "hub-manager", ManagerUser, "--config="+config)
+	manager, err := environment.StartProgram(ctx, cp, folder, "hub-manager", ManagerUser, "--config="+config)
 	if err != nil {
 		return nil, err
 	}
-	scheduler, err := environment.StartProgram(cp, folder, "hub-scheduler", SchedulerUser, "--leader-elect=false", "--secure-port=0",
+	scheduler, err := environment.StartProgram(ctx, cp, folder, "hub-scheduler", SchedulerUser, "--leader-elect=false", "--secure-port=0",
 		"--authentication-skip-lookup=true", "--kube-api-qps=5000", "--kube-api-burst=10000")
 	if err != nil {
 		manager.Stop(ctx)
@@ -103,9 +108,27 @@ func (p *Programs) Stop(ctx context.Context) {
 	p.Manager.Stop(ctx)
 }
 
+// Administrator returns the configuration of a client that may do everything and authenticates as the programs do, so
+// that its requests cost the API server neither more nor less.
+func Administrator(ctx context.Context, cp *controlplane.ControlPlane, c client.Client) (*rest.Config, error) {
+	namespace, name, err := serviceaccount.SplitUsername(administrator)
+	if err != nil {
+		return nil, err
+	}
+	err = c.Create(ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "benchmark-" + name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: name}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("grant everything to %s: %w", administrator, err)
+	}
+	return harness.ServiceAccount(ctx, cp, administrator)
+}
+
 // StartStandIn has replicas ready as soon as they are made. The clusters' status is the benchmark's.
-func StartStandIn(ctx context.Context, cp *controlplane.ControlPlane) (stop func() error, err error) {
-	s, err := standin.New(cp.Config(), standin.Options{KeepClusterStatus: true, Workers: 16})
+func StartStandIn(ctx context.Context, config *rest.Config) (stop func() error, err error) {
+	s, err := standin.New(config, standin.Options{KeepClusterStatus: true, Workers: 16})
 	if err != nil {
 		return nil, fmt.Errorf("start the stand-in: %w", err)
 	}

@@ -156,7 +156,7 @@ func (a *attempt) drain(ctx context.Context, result *Run) error {
 		return err
 	}
 	var err error
-	if a.manager, err = a.environment.StartProgram(a.cp, a.folder, "hub-manager", programs.ManagerUser, "--config="+config); err != nil {
+	if a.manager, err = a.environment.StartProgram(ctx, a.cp, a.folder, "hub-manager", programs.ManagerUser, "--config="+config); err != nil {
 		return err
 	}
 	defer a.manager.Stop(ctx)
