@@ -98,9 +98,5 @@ func (r *Reconciler) byPreemptor(ctx context.Context, o client.Object) []reconci
 func (r *Reconciler) sparePlacement(ctx context.Context, d *modelplane.ModelDeployment, p *evenkeel.ReplicaPlacement) error {
 	spared := p.DeepCopy()
 	spared.Status.PreemptedBy = nil
-	if err := r.Client.Status().Patch(ctx, spared, client.MergeFromWithOptions(p, client.MergeFromWithOptimisticLock{}), client.FieldOwner(FieldManager)); err != nil {
-		return err
-	}
-	r.own.wrote(d, spared, spared.ResourceVersion, r.Clock.Now())
-	return nil
+	return r.updateStatus(ctx, d, spared)
 }
