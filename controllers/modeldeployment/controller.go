@@ -134,12 +134,15 @@ func (r *Reconciler) reconcile(ctx context.Context, d *modelplane.ModelDeploymen
 		r.forget(client.ObjectKeyFromObject(d))
 		return ctrl.Result{}, r.handOff(ctx, d)
 	}
-	observation, err := r.observe(ctx, d)
+	observation, err := r.observeOwn(ctx, d)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
 	}
 	if !r.own.shown(observation) {
 		return ctrl.Result{RequeueAfter: catchUpRetry}, nil
+	}
+	if err := r.observeSurroundings(ctx, observation); err != nil {
+		return ctrl.Result{}, fmt.Errorf("observe: %w", err)
 	}
 	if err := r.limiter.seed(ctx, r.Client); err != nil {
 		return ctrl.Result{}, err

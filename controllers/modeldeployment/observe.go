@@ -35,6 +35,15 @@ import (
 
 // observe reads all that matters for a deployment from the cache. The objects are shared with it.
 func (r *Reconciler) observe(ctx context.Context, d *modelplane.ModelDeployment) (*replicas.Observation, error) {
+	o, err := r.observeOwn(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return o, r.observeSurroundings(ctx, o)
+}
+
+// observeOwn reads what the controller itself keeps for a deployment.
+func (r *Reconciler) observeOwn(ctx context.Context, d *modelplane.ModelDeployment) (*replicas.Observation, error) {
 	o := &replicas.Observation{
 		Deployment:    d,
 		SchedulerName: schedulerName(d),
@@ -47,32 +56,37 @@ func (r *Reconciler) observe(ctx context.Context, d *modelplane.ModelDeployment)
 	if o.Placements, err = r.placementsOf(ctx, d); err != nil {
 		return nil, err
 	}
-	if o.Preemptors, err = r.preemptorsOf(ctx, o.Placements); err != nil {
-		return nil, err
-	}
 	if o.Replicas, err = r.replicasOf(ctx, d, o.Placements); err != nil {
 		return nil, err
 	}
-	if o.Endpoints, err = r.endpointsOf(ctx, d, o.Replicas); err != nil {
-		return nil, err
+	o.Endpoints, err = r.endpointsOf(ctx, d, o.Replicas)
+	return o, err
+}
+
+// observeSurroundings adds what others keep: the fleet, policies, traffic, priorities.
+func (r *Reconciler) observeSurroundings(ctx context.Context, o *replicas.Observation) error {
+	d := o.Deployment
+	var err error
+	if o.Preemptors, err = r.preemptorsOf(ctx, o.Placements); err != nil {
+		return err
 	}
 	if o.Clusters, err = r.clusters(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	if o.CacheState, o.CacheSelector, err = r.modelCache(ctx, d); err != nil {
-		return nil, err
+		return err
 	}
 	if o.Policy, err = r.policy(ctx, d); err != nil {
-		return nil, err
+		return err
 	}
 	if o.Traffic, err = r.traffic(ctx, o); err != nil {
-		return nil, err
+		return err
 	}
 	if o.Fleet.Shown, err = r.shown(ctx, o.Placements); err != nil {
-		return nil, err
+		return err
 	}
 	o.Priority, err = r.priority(ctx, d)
-	return o, err
+	return err
 }
 
 // policy merges what the DisruptionPolicies of the deployment say. One that cannot be read is reported and left out.
