@@ -17,6 +17,7 @@ limitations under the License.
 package modeldeployment
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -24,6 +25,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/types"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
@@ -54,6 +56,52 @@ func TestStepsAreToldOnce(t *testing.T) {
 	assert.Equal(t, 1, testutil.CollectAndCount(l.durations), "Waiting has ended")
 	assert.InDelta(t, 1, testutil.ToFloat64(l.waits.WithLabelValues(evenkeel.LeavingBudget)), 0)
 	assert.Empty(t, observe())
+	assert.Empty(t, l.byDeployment)
+}
+
+// TestStepsAreMeasured has how long each step took, and each wait counted once, by its reason; that a move goes on is no wait.
+func TestStepsAreMeasured(t *testing.T) {
+	l := &stepLog{
+		durations:    prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "steps", Buckets: []float64{5, 50}}, []string{"step"}),
+		waits:        prometheus.NewCounterVec(prometheus.CounterOpts{Name: "waits"}, []string{"reason"}),
+		byDeployment: map[types.NamespacedName]map[types.UID]stepSince{},
+	}
+	key := types.NamespacedName{Namespace: "team", Name: "chat"}
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	observe := func(after time.Duration, steps ...replicas.Step) {
+		at = at.Add(after)
+		l.observe(logr.Discard(), key, steps, at)
+	}
+	budget := replicas.Step{UID: "a", Name: evenkeel.StepWaiting, Reason: evenkeel.LeavingBudget}
+	paused := replicas.Step{UID: "a", Name: evenkeel.StepWaiting, Reason: evenkeel.LeavingPaused}
+	loads := replicas.Step{UID: "a", Name: evenkeel.StepLoading, Reason: evenkeel.LeavingMoving, To: "west"}
+	elsewhere := replicas.Step{UID: "a", Name: evenkeel.StepLoading, Reason: evenkeel.LeavingMoving, To: "north"}
+	observe(0, budget)
+	observe(10*time.Second, budget)
+	observe(10*time.Second, paused)
+	observe(time.Second, loads)
+	observe(100*time.Second, elsewhere)
+	require.NoError(t, testutil.CollectAndCompare(l.durations, strings.NewReader(`
+# HELP steps 
+# TYPE steps histogram
+steps_bucket{step="Loading",le="5"} 0
+steps_bucket{step="Loading",le="50"} 0
+steps_bucket{step="Loading",le="+Inf"} 1
+steps_sum{step="Loading"} 100
+steps_count{step="Loading"} 1
+steps_bucket{step="Waiting",le="5"} 1
+steps_bucket{step="Waiting",le="50"} 2
+steps_bucket{step="Waiting",le="+Inf"} 2
+steps_sum{step="Waiting"} 21
+steps_count{step="Waiting"} 2
+`)))
+	require.NoError(t, testutil.CollectAndCompare(l.waits, strings.NewReader(`
+# HELP waits 
+# TYPE waits counter
+waits{reason="Paused"} 1
+waits{reason="WaitingForBudget"} 1
+`)))
+	l.forget(key)
 	assert.Empty(t, l.byDeployment)
 }
 

@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -48,6 +49,7 @@ type scene struct {
 	r       *Reconciler
 	c       client.Client
 	clock   *clocktesting.FakePassiveClock
+	events  *events.FakeRecorder
 	evicted []string
 	refusal error
 }
@@ -61,7 +63,8 @@ func newScene(t *testing.T, objects ...client.Object) *scene {
 	s := &scene{t: t, clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC))}
 	s.c = fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).WithStatusSubresource(&appsv1.Deployment{}).
 		WithInterceptorFuncs(interceptor.Funcs{SubResourceCreate: s.evict}).Build()
-	s.r = New(s.c, events.NewFakeRecorder(100), catalogue, config.Rebalance)
+	s.events = events.NewFakeRecorder(100)
+	s.r = New(s.c, s.events, catalogue, config.Rebalance)
 	s.r.Clock = s.clock
 	return s
 }
@@ -82,6 +85,23 @@ func (s *scene) after(d time.Duration) time.Duration {
 	result, err := s.r.Reconcile(s.t.Context(), cluster)
 	require.NoError(s.t, err)
 	return result.RequeueAfter
+}
+
+// said gives the one event that was recorded since it was last called, or nothing.
+func (s *scene) said() string {
+	s.t.Helper()
+	require.LessOrEqual(s.t, len(s.events.Events), 1)
+	select {
+	case e := <-s.events.Events:
+		return e
+	default:
+		return ""
+	}
+}
+
+// counted gives how many evictions there were, and how many were refused.
+func (s *scene) counted() [2]float64 {
+	return [2]float64{testutil.ToFloat64(s.r.evictions.WithLabelValues("evicted")), testutil.ToFloat64(s.r.evictions.WithLabelValues("refused"))}
 }
 
 // replaced adds the pod that takes the place of an evicted one.
@@ -132,6 +152,37 @@ func TestOneMoveAtATime(t *testing.T) {
 	s.replaced("dns2", 3, "b")
 	assert.Zero(t, s.after(time.Hour))
 	assert.Len(t, s.evicted, 2)
+}
+
+// TestWhatIsToldAndCounted are evictions, and those that a budget refuses; a pod that has gone by itself is neither.
+func TestWhatIsToldAndCounted(t *testing.T) {
+	s := newScene(t, node("a"), node("b"), workload("dns"), pod("dns", 1, "a"), pod("dns", 2, "a"))
+	s.after(0)
+	assert.Empty(t, s.said(), "they settle")
+
+	s.refusal = apierrors.NewNotFound(corev1.Resource("pods"), "dns-1")
+	assert.Equal(t, recheck, s.after(30*time.Second))
+	assert.Empty(t, s.said())
+	assert.Equal(t, [2]float64{0, 0}, s.counted())
+
+	s.refusal = apierrors.NewTooManyRequests("budget", 0)
+	s.after(time.Second)
+	said := s.said()
+	assert.Contains(t, said, "Normal CannotMoveApart Pod dns-1 is not moved although ")
+	assert.Contains(t, said, ": TooManyRequests. The next try is in 1m0s")
+	assert.Equal(t, [2]float64{0, 1}, s.counted())
+
+	s.refusal = nil
+	s.after(30 * time.Second)
+	assert.Empty(t, s.said(), "it waits for the next try")
+	s.after(30 * time.Second)
+	assert.Contains(t, s.said(), "Normal MovedApart Evicted pod dns-1: ")
+	assert.Equal(t, [2]float64{1, 1}, s.counted())
+
+	s.replaced("dns", 3, "b")
+	s.after(time.Hour)
+	assert.Empty(t, s.said())
+	assert.Equal(t, [2]float64{1, 1}, s.counted())
 }
 
 func TestADeploymentThatBecomesPartOfTheServingPath(t *testing.T) {

@@ -32,7 +32,7 @@ import (
 const (
 	// EventLeaving is replicas that must leave a cluster, and why.
 	EventLeaving = "ReplicaLeaving"
-	// EventDeleted is a replica that is deleted and not replaced, for another reason than fewer being wanted.
+	// EventDeleted is a replica that somebody else has deleted.
 	EventDeleted = "ReplicaDeleted"
 	// EventScaledDown is a replica that is deleted since fewer are wanted.
 	EventScaledDown = "ReplicaScaledDown"

@@ -251,7 +251,9 @@ func TestFigures(t *testing.T) {
 	assert.Equal(t, 2, result.Unplaceable)
 }
 
+// TestWakesAtTheNextDeadline has a row for everything that is waited for and that no event of the hub ends.
 func TestWakesAtTheNextDeadline(t *testing.T) {
+	const byDeployment = "service modelplane.ai/deployment=chat asked 1s"
 	for _, tc := range []struct {
 		given []string
 		want  time.Duration
@@ -262,6 +264,22 @@ func TestWakesAtTheNextDeadline(t *testing.T) {
 		{[]string{"wants 1", "east h:1", "0-1 pending age 20s"}, 40 * time.Second},
 		{[]string{"wants 1", "east h:1", "0-1 on east/0 uncreated refused age 4s"}, 6 * time.Second},
 		{[]string{"wants 1", "east h:1", "0-2 on east/0 ready", "endpoint east/0", "0-1 on west/0 gone moved UntoleratedTaint age 23h"}, time.Hour},
+		// Patience with taints and clusters.
+		{[]string{"wants 1 tolerates acme.test/noexecute for 60", "east h:2 NoExecute added 20s", "0-1 on east/0 ready", "endpoint east/0"}, 40 * time.Second},
+		{[]string{"wants 1 degraded 10m", "east h:2 NotReady since 9m", "west h:2", "0-1 on east/0 ready", "endpoint east/0"}, time.Minute},
+		{[]string{"wants 1", "east n:2", "west h:2", "north h:2", "0-1 on east/0 ready settling PoolLost age 5m", "fleet shows PoolLost on 2", "endpoint east/0"}, brakeRetry},
+		// Moves that wait, or load.
+		{[]string{"wants 1", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready leaving UntoleratedTaint", "fleet moves 2 of 2", "endpoint east/0"}, turnRetry},
+		{[]string{"wants 2", "east h:2 NoExecute", "west h:2", "0-1 on west/0 loading age 9m", "1-1 on east/1 ready leaving UntoleratedTaint", "endpoint east/1"}, time.Minute},
+		{[]string{"wants 1 surge", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready leaving UntoleratedTaint", "0-2 for 0-1 surge on west/0 loading age 4m", "endpoint east/0"}, 6 * time.Minute},
+		{[]string{"wants 1 surge", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready leaving UntoleratedTaint",
+			"0-2 for 0-1 surge on west/0 gone leaving ReplacementNotServing moved ReplacementNotServing age 50s", "endpoint east/0"}, 10 * time.Second},
+		{[]string{"wants 1", "east h:2 NoExecute", "west h:2", "0-1 on east/0 terminating leaving UntoleratedTaint", "0-2 for 0-1 on west/0 uncreated"}, stepLinger - time.Second},
+		// Traffic.
+		{[]string{byDeployment, "wants 1", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint", "0-2 for 0-1 excluding east on west/0 uncreated", "endpoint east/0 stripped 4s", "route east/0"}, time.Second},
+		{[]string{byDeployment, "wants 1", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint withdrawing 15s", "0-2 for 0-1 excluding east on west/0 uncreated", "endpoint east/0 stripped 20s", "route east/0"}, 70 * time.Second},
+		{[]string{byDeployment, "wants 1", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint", "0-2 for 0-1 excluding east on west/0 uncreated", "endpoint east/0 stripped 20s unrouted 4s"}, 6 * time.Second},
+		{[]string{byDeployment, "wants 1", "east h:2 NoExecute", "west h:2", "0-2 for 0-1 excluding east on west/0 loading unmarked age 4m"}, 6 * time.Minute},
 	} {
 		assert.Equal(t, tc.want, Decide(newScene(t, tc.given...).Observation).RequeueAfter, "%v", tc.given)
 	}
@@ -286,6 +304,7 @@ func TestExclusionsOfRefusals(t *testing.T) {
 	s = newScene(t, "wants 1", "east h:1", "west h:1", "0-2 excluding east unplaceable age 4m")
 	s.Placements[0].Annotations = created.Annotations
 	assert.Empty(t, told(Decide(s.Observation).Actions), "not yet")
+	assert.Equal(t, time.Minute, Decide(s.Observation).RequeueAfter)
 	s.Now = s.Now.Add(time.Minute)
 	updated := Decide(s.Observation).Actions[0].(UpdatePlacement).Placement
 	assert.Empty(t, updated.Spec.ExcludedClusters)

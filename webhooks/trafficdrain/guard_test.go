@@ -298,6 +298,10 @@ func TestDryRunsAreNotCounted(t *testing.T) {
 	r.DryRun = nil
 	assert.False(t, g.Handle(t.Context(), r).Allowed)
 	assert.InDelta(t, before+1, testutil.ToFloat64(denied), 0)
+	allowed := edits.WithLabelValues(decisionAllow, "")
+	before = testutil.ToFloat64(allowed)
+	assert.True(t, g.Handle(t.Context(), update(t, service(annotated(key, "{")), service(nil))).Allowed)
+	assert.InDelta(t, before+1, testutil.ToFloat64(allowed), 0)
 }
 
 func TestLongListsAreCut(t *testing.T) {
