@@ -354,25 +354,33 @@ func TestTheCacheIsBehind(t *testing.T) {
 	assert.Empty(t, s.Events(), "what was not written is not told")
 }
 
-// TestTwoManagersShareAStatus has the routing controller repair its own part and leave the publisher's.
+// TestTwoManagersShareAStatus has the routing controller repair its own part, in one write, and leave the publisher's.
 func TestTwoManagersShareAStatus(t *testing.T) {
-	s := newScene(t)
-	s.look()
-	tm := s.trafficMap()
-	own := tm.DeepCopy()
-	theirs := metav1.Condition{Type: ome.TrafficMapPublished, Status: metav1.ConditionTrue, Reason: "Published", LastTransitionTime: metav1.NewTime(noon)}
-	tm.Status.Published, tm.Status.SourceUID = true, "edited"
-	meta.SetStatusCondition(&tm.Status.Conditions, theirs)
-	meta.SetStatusCondition(&tm.Status.Conditions, metav1.Condition{Type: ome.TrafficMapRoutable, Status: metav1.ConditionFalse, Reason: "Edited"})
-	require.NoError(t, s.Inner.Status().Update(t.Context(), tm))
-	s.Took()
-	s.look()
-	assert.Len(t, s.Took(), 1)
-	tm = s.trafficMap()
-	assert.Equal(t, own.Status.SourceUID, tm.Status.SourceUID)
-	assert.Equal(t, "Routable", meta.FindStatusCondition(tm.Status.Conditions, ome.TrafficMapRoutable).Reason)
-	assert.True(t, tm.Status.Published)
-	assert.NotNil(t, meta.FindStatusCondition(tm.Status.Conditions, ome.TrafficMapPublished))
+	for name, edit := range map[string]func(*ome.TrafficMapStatus){
+		"the source": func(status *ome.TrafficMapStatus) { status.SourceUID = "edited" },
+		"a condition": func(status *ome.TrafficMapStatus) {
+			meta.SetStatusCondition(&status.Conditions, metav1.Condition{Type: ome.TrafficMapRoutable, Status: metav1.ConditionFalse, Reason: "Edited"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			s.look()
+			tm := s.trafficMap()
+			theirs := metav1.Condition{Type: ome.TrafficMapPublished, Status: metav1.ConditionTrue, Reason: "Published", LastTransitionTime: metav1.NewTime(noon)}
+			tm.Status.Published = true
+			meta.SetStatusCondition(&tm.Status.Conditions, theirs)
+			edit(&tm.Status)
+			require.NoError(t, s.Inner.Status().Update(t.Context(), tm))
+			s.Took()
+			s.look()
+			assert.Equal(t, []string{byRouting("True/Routable", "False/NoOverrides")}, s.Took())
+			tm = s.trafficMap()
+			assert.EqualValues(t, "chat", tm.Status.SourceUID)
+			assert.Equal(t, "Routable", meta.FindStatusCondition(tm.Status.Conditions, ome.TrafficMapRoutable).Reason)
+			assert.True(t, tm.Status.Published)
+			assert.NotNil(t, meta.FindStatusCondition(tm.Status.Conditions, ome.TrafficMapPublished))
+		})
+	}
 }
 
 // TestCapacityIsNotPolled has the map never claim what this controller does not do.

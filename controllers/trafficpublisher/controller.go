@@ -42,6 +42,9 @@ import (
 // finalizer keeps a map until what was published for it is gone.
 const finalizer = "ome.io/trafficmap-publisher"
 
+// reasonFailed is the event on a TrafficMap that could not be published, with the cause that the condition Published leaves out.
+const reasonFailed = "PublicationFailed"
+
 // staleRetry is how long the cache gets to catch up.
 const staleRetry = 50 * time.Millisecond
 
@@ -123,7 +126,7 @@ func (r *Reconciler) fail(ctx context.Context, tm *ome.TrafficMap, err error) (c
 	// A map that is behind its service is nothing unusual: it catches up, or says itself why not.
 	behind := publication == weights.InvalidOwner
 	if !behind {
-		r.Recorder.Eventf(tm, nil, corev1.EventTypeWarning, "PublicationFailed", "Publish", "%s", bounded(err.Error()))
+		r.Recorder.Eventf(tm, nil, corev1.EventTypeWarning, reasonFailed, "Publish", "%s", bounded(err.Error()))
 	}
 	if writeErr := r.write(ctx, tm, publication, nil); writeErr != nil && !apierrors.IsConflict(writeErr) {
 		return ctrl.Result{}, errors.Join(err, writeErr)

@@ -104,6 +104,9 @@ func TestWhatOthersHave(t *testing.T) {
 			}
 			assert.Equal(t, "ClaimRejected", s.published("chat"))
 			assert.Equal(t, []string{"Warning PublicationFailed " + tc.want}, s.Events())
+			for _, write := range s.Took() {
+				assert.NotContains(t, write, "create ", "nothing is made that could not be used")
+			}
 			require.NoError(t, s.Inner.Delete(t.Context(), tc.theirs))
 			_, err = s.look("chat")
 			require.NoError(t, err)
@@ -112,21 +115,42 @@ func TestWhatOthersHave(t *testing.T) {
 	}
 }
 
+// want asks for a host for a service; none takes the wish back.
+func (s *scene) want(name, host string) {
+	s.t.Helper()
+	isvc := &ome.InferenceService{}
+	require.NoError(s.t, s.Inner.Get(s.t.Context(), keyOf(name), isvc))
+	isvc.Annotations = map[string]string{ome.GlobalHostAnnotation: host}
+	require.NoError(s.t, s.Inner.Update(s.t.Context(), isvc))
+}
+
+// expect looks at a map once.
+func (s *scene) expect(name, published string) {
+	s.t.Helper()
+	_, err := s.look(name)
+	require.NoError(s.t, err)
+	assert.Equal(s.t, published, s.published(name))
+}
+
+// TestAHostIsGivenUp by a service that has no host any more, for others that have waited for it.
+func TestAHostIsGivenUp(t *testing.T) {
+	s := newScene(t)
+	s.gateway.HostTemplate = ""
+	s.service("first", a)
+	s.service("second", a)
+	s.want("first", "one.example.com")
+	s.want("second", "one.example.com")
+	s.expect("first", "Published")
+	s.expect("second", "ClaimRejected")
+	s.want("first", "")
+	s.expect("first", "Withdrawn")
+	s.expect("second", "Published")
+}
+
 // TestAHostChangesHands has services want what others have, had, or could not get, before the cache knows any of it.
 func TestAHostChangesHands(t *testing.T) {
 	const wanted = "one.example.com"
-	want := func(s *scene, name, host string) {
-		isvc := &ome.InferenceService{}
-		require.NoError(s.t, s.Inner.Get(s.t.Context(), keyOf(name), isvc))
-		isvc.Annotations = map[string]string{ome.GlobalHostAnnotation: host}
-		require.NoError(s.t, s.Inner.Update(s.t.Context(), isvc))
-	}
-	look := func(s *scene, name, published string) {
-		s.t.Helper()
-		_, err := s.look(name)
-		require.NoError(s.t, err)
-		assert.Equal(s.t, published, s.published(name))
-	}
+	want, look := (*scene).want, (*scene).expect
 	s := newScene(t)
 	s.service("first", a)
 	s.service("second", a)

@@ -255,6 +255,13 @@ func (r *Reconciler) lookAround(ctx context.Context, tm *ome.TrafficMap, p *plan
 			return claimedTarget(target, client.ObjectKeyFromObject(other))
 		}
 	}
+	own := &gateway.HTTPRoute{}
+	switch err := r.Client.Get(ctx, p.key(), own); {
+	case client.IgnoreNotFound(err) != nil:
+		return err
+	case err == nil && !hasLabels(own, ownLabels(p.service)):
+		return foreign("HTTPRoute", own)
+	}
 	routes := &gateway.HTTPRouteList{}
 	if err := r.Client.List(ctx, routes, client.MatchingFields{indexHost: p.host}); err != nil {
 		return err
@@ -262,13 +269,7 @@ func (r *Reconciler) lookAround(ctx context.Context, tm *ome.TrafficMap, p *plan
 	for i := range routes.Items {
 		route := &routes.Items[i]
 		key := types.NamespacedName{Namespace: route.Namespace, Name: route.Name}
-		if key == p.key() {
-			if !hasLabels(route, ownLabels(p.service)) {
-				return foreign("HTTPRoute", route)
-			}
-			continue
-		}
-		if r.attached(route) && !hasLabels(route, ownLabels(p.service)) {
+		if key != p.key() && r.attached(route) && !hasLabels(route, ownLabels(p.service)) {
 			return r.claimedHost(p.host, key)
 		}
 	}

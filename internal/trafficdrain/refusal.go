@@ -136,15 +136,20 @@ func malformed(id, format string, args ...any) *Refusal {
 // maxPrintable is how many bytes of one foreign string a message repeats.
 const maxPrintable = 80
 
-// Printable prepares a string out of an annotation for messages, events and audit
-// annotations: a credential-like one is replaced whole, a long one is cut. Quote the
-// result with %q, since it may still hold control characters.
-func Printable(s string) string {
+// Redacted prepares a string out of an annotation for people who ask to see it: a credential-like one is replaced whole.
+// Quote the result with %q, since it may still hold control characters.
+func Redacted(s string) string {
 	for _, word := range strings.Fields(s) {
 		if CredentialLike(word) {
 			return "<redacted>"
 		}
 	}
+	return s
+}
+
+// Printable prepares one for messages, events and audit annotations: it is redacted, and a long one is cut.
+func Printable(s string) string {
+	s = Redacted(s)
 	if len(s) <= maxPrintable {
 		return s
 	}

@@ -122,6 +122,8 @@ func TestSafeScalar(t *testing.T) {
 }
 
 func TestPrintable(t *testing.T) {
+	assert.Equal(t, "<redacted>", Redacted("key=sk-12345678901234567890"))
+	assert.Equal(t, strings.Repeat("a", 256), Redacted(strings.Repeat("a", 256)), "whoever asks for it gets all of it")
 	assert.Equal(t, "worker-a", Printable("worker-a"))
 	assert.Equal(t, "<redacted>", Printable("key=sk-12345678901234567890"))
 	assert.Equal(t, "<redacted>", Printable("token\t"+token))

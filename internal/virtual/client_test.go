@@ -214,14 +214,17 @@ func TestRecorder(t *testing.T) {
 	recorder.Eventf(pod, NodeFor(servingCluster("east")), corev1.EventTypeNormal, "Scheduled", "Binding", "Successfully assigned %v to %v", "a/b", "east")
 	service := &corev1.Service{}
 	recorder.Eventf(service, service, corev1.EventTypeNormal, "Other", "Doing", "text")
+	recorder.Eventf(pod, PodFor(owned), corev1.EventTypeNormal, "Preempted", "Preempting", "Preempted by pod %v on node %v", "uid", "east")
 
 	placement := &corev1.ObjectReference{APIVersion: "evenkeel.io/v1alpha1", Kind: "ReplicaPlacement", Namespace: "team-a", Name: "chat-0-1", UID: "uid-chat-0-1", ResourceVersion: "11"}
 	cluster := &corev1.ObjectReference{APIVersion: "modelplane.ai/v1alpha1", Kind: "InferenceCluster", Name: "east", UID: "uid-cluster", ResourceVersion: "7"}
+	ownedReference := &corev1.ObjectReference{APIVersion: "evenkeel.io/v1alpha1", Kind: "ReplicaPlacement", Namespace: owned.Namespace, Name: owned.Name, UID: owned.UID, ResourceVersion: owned.ResourceVersion}
 	assert.Equal(t, [][]any{
 		{placement, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "%s", "no"},
 		{placement, nil, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", "%s", "0/1 clusters are available: 100%s"},
 		{placement, cluster, corev1.EventTypeNormal, "Scheduled", "Binding", "%s", "Successfully assigned a/b to east"},
 		{service, service, corev1.EventTypeNormal, "Other", "Doing", "%s", "text"},
+		{placement, ownedReference, corev1.EventTypeNormal, "Preempted", "Preempting", "Asked to make room for ReplicaPlacement %s/%s", owned.Namespace, owned.Name},
 	}, inner.events)
 }
 

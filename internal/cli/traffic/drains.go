@@ -107,7 +107,7 @@ func (o *drains) itemsOf(m *member) []drainItem {
 		}
 		items = append(items, drainItem{
 			Namespace: m.service.Namespace, Service: m.service.Name, ID: d.ID, Cluster: d.Cluster,
-			State: report.DrainStateOf(d, m.tm), Reason: trafficdrain.Printable(d.Reason),
+			State: report.DrainStateOf(d, m.tm), Reason: trafficdrain.Redacted(d.Reason),
 		})
 	}
 	return items

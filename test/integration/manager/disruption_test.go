@@ -20,6 +20,10 @@ package manager
 
 import (
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -111,7 +115,8 @@ func TestDisruptionPolicies(t *testing.T) {
 	w := newIdleWorld(t)
 	w.startStandIn(standin.Options{LoadTime: 500 * time.Millisecond})
 	w.scheduler = startScheduler(t)
-	w.manager = startManager(t, "  disruption: {readyTimeout: 2m}\n  stepEvents: true\n")
+	metrics := freeAddress(t)
+	w.manager = startManagerServing(t, metrics, "leaderElection: {leaderElect: false}\n", "  disruption: {readyTimeout: 2m}\n  stepEvents: true\n")
 
 	w.run("MakeBeforeBreak never has fewer replicas than are wanted", func(w *world) {
 		w.cluster("east", 2)
@@ -183,6 +188,7 @@ func TestDisruptionPolicies(t *testing.T) {
 		assert.Contains(t, w.placement("chat-0-1").Status.Move.WaitingFor, "0/1 clusters are available")
 		w.expectEvent("chat", "ReplicaHeld", "must leave east and is held there: it waits for a destination: 0/1 clusters are available")
 		w.expectPlacementEvent("chat-0-1", "ReplicaHeld", "is held there")
+		w.expectMetrics(metrics, `evenkeel_replicas_leaving{cluster="east"} 1`, fmt.Sprintf(`evenkeel_replicas_unplaceable{namespace=%q} 1`, w.namespace))
 		w.stays("chat@east/0(h)")
 		w.cluster("west", 1)
 		w.expectServing("chat", "west", 1)
@@ -231,6 +237,42 @@ func TestDisruptionPolicies(t *testing.T) {
 		// The taint is still there, and so is the toleration: nothing goes back.
 		w.scale("chat", 2)
 		w.stays("chat@west/0(h)")
+	})
+
+	w.expectMetrics(metrics,
+		`evenkeel_replica_moves_total{cause="UntoleratedTaint",result="moved"} `, `evenkeel_replica_moves_total{cause="ReplacementNotServing",result="rolled_back"} `,
+		`evenkeel_move_waits_total{reason="Paused"} `, `evenkeel_move_waits_total{reason="WaitingForBudget"} `,
+		`evenkeel_move_waits_total{reason="NothingFits"} `, `evenkeel_move_waits_total{reason="FailingToServe"} `,
+		`evenkeel_move_step_duration_seconds_count{step="Waiting"} `, `evenkeel_move_step_duration_seconds_count{step="Loading"} `)
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	socket, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, socket.Close()) }()
+	return socket.Addr().String()
+}
+
+// expectMetrics waits until a manager serves lines that begin so.
+func (w *world) expectMetrics(address string, lines ...string) {
+	w.t.Helper()
+	w.eventually(func() string {
+		response, err := http.Get("http://" + address + "/metrics")
+		if err != nil {
+			return err.Error()
+		}
+		defer func() { _ = response.Body.Close() }()
+		content, err := io.ReadAll(response.Body)
+		if err != nil {
+			return err.Error()
+		}
+		for _, line := range lines {
+			if !strings.Contains(string(content), "\n"+line) {
+				return "no metric " + line
+			}
+		}
+		return ""
 	})
 }
 

@@ -118,15 +118,21 @@ func startManager(t *testing.T, extra string) *process {
 
 func startManagerWith(t *testing.T, election, extra string) *process {
 	t.Helper()
+	return startManagerServing(t, "0", election, extra)
+}
+
+// startManagerServing has it serve its metrics at an address.
+func startManagerServing(t *testing.T, metrics, election, extra string) *process {
+	t.Helper()
 	config := filepath.Join(t.TempDir(), "manager.yaml")
 	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, `apiVersion: config.evenkeel.io/v1alpha1
 kind: HubManagerConfiguration
 healthBindAddress: "0"
-metricsBindAddress: "0"
+metricsBindAddress: %q
 webhooks: {bindAddress: "0"}
 %smodelDeployments:
   settleTime: 1s
-%s`, election, extra), 0o600))
+%s`, metrics, election, extra), 0o600))
 	return startProcess(t, "hub-manager", "--kubeconfig="+hub.managerKubeconfig, "--config="+config, "-v=1")
 }
 

@@ -99,7 +99,7 @@ func newRouting(service *unstructured.Unstructured, tm *v1beta1.TrafficMap) Rout
 		r.Fault = refusal.Safe()
 	}
 	for _, d := range drains {
-		r.Drains = append(r.Drains, Drain{ID: d.ID, Cluster: d.Cluster, Reason: trafficdrain.Printable(d.Reason), State: DrainStateOf(d, tm)})
+		r.Drains = append(r.Drains, Drain{ID: d.ID, Cluster: d.Cluster, Reason: trafficdrain.Redacted(d.Reason), State: DrainStateOf(d, tm)})
 	}
 	if tm == nil {
 		return r
@@ -137,7 +137,7 @@ func (r *Routing) rows() []Row {
 		rows = append(rows, Row{"DRAIN", "", "malformed, so the TrafficMap no longer changes: " + printable(r.Fault), declaredCurrent})
 	}
 	for _, d := range r.Drains {
-		rows = append(rows, Row{"DRAIN", "", fmt.Sprintf("%s %s %s %q", printable(d.ID), printable(d.Cluster), d.State, d.Reason), declaredCurrent})
+		rows = append(rows, Row{"DRAIN", "", fmt.Sprintf("%s %s %s %q", printable(d.ID), printable(d.Cluster), d.State, trafficdrain.Printable(d.Reason)), declaredCurrent})
 	}
 	if r.mapMissing {
 		return append(rows, Row{"TRAFFICMAP", "", "Unavailable", unavailable})
