@@ -189,6 +189,11 @@ func cluster(name string, size int64) *modelplane.InferenceCluster {
 	return testhub.Cluster(name, testhub.Pool("h100", size))
 }
 
+func notReady(c *modelplane.InferenceCluster) *modelplane.InferenceCluster {
+	c.Status.Conditions[0].Status = metav1.ConditionFalse
+	return c
+}
+
 // Whom it preempts, and that the answer never depends on the order of anything: kubernetes/kubernetes#92475.
 func TestVictims(t *testing.T) {
 	tests := map[string]struct {
@@ -220,6 +225,26 @@ func TestVictims(t *testing.T) {
 			fleet: fleet{clusters: []*modelplane.InferenceCluster{cluster("east", 2), cluster("west", 2)}, urgent: []testhub.Option{nodes(2)},
 				running: []*evenkeel.ReplicaPlacement{on("a", "east"), on("b", "east"), on("c", "west", nodes(2), testhub.On("west", 0, "h100"))}},
 			want: outcome{cluster: "west", victims: []string{"c-0-1"}},
+		},
+		"the cluster with the lowest victims together": {
+			fleet: fleet{clusters: []*modelplane.InferenceCluster{cluster("east", 2), cluster("west", 2)}, urgent: []testhub.Option{nodes(2)},
+				running: []*evenkeel.ReplicaPlacement{on("a", "east", priority(50)), on("b", "east", priority(50)), on("c", "west", priority(50)), on("d", "west")}},
+			want: outcome{cluster: "west", victims: []string{"c-0-1", "d-0-1"}},
+		},
+		"one victim more is never better, however low": {
+			fleet: fleet{clusters: []*modelplane.InferenceCluster{cluster("east", 2), cluster("west", 2)}, urgent: []testhub.Option{nodes(2)},
+				running: []*evenkeel.ReplicaPlacement{on("a", "east", priority(50)), on("b", "east", priority(-10)), on("c", "west", nodes(2), testhub.On("west", 0, "h100"), priority(50))}},
+			want: outcome{cluster: "west", victims: []string{"c-0-1"}},
+		},
+		"another cluster, if its own can take nobody any more": {
+			fleet: fleet{clusters: []*modelplane.InferenceCluster{notReady(cluster("east", 1)), cluster("west", 1)}, urgent: []testhub.Option{nominatedTo("east")},
+				running: []*evenkeel.ReplicaPlacement{on("a", "east", victimOf("urgent-0-1")), on("b", "west")}},
+			want: outcome{cluster: "west", victims: []string{"b-0-1"}},
+		},
+		"it does not wait for victims of others": {
+			fleet: fleet{clusters: []*modelplane.InferenceCluster{cluster("east", 2)}, urgent: []testhub.Option{nominatedTo("east")},
+				running: []*evenkeel.ReplicaPlacement{on("a", "east", priority(20)), on("b", "east", victimOf("gone-0-1"))}},
+			want: outcome{cluster: "east"},
 		},
 		"the cluster with the youngest": {
 			fleet: fleet{clusters: []*modelplane.InferenceCluster{cluster("east", 1), cluster("west", 1)}, running: []*evenkeel.ReplicaPlacement{on("a", "east", aged(2*time.Hour)), on("b", "west", aged(time.Hour))}},

@@ -101,6 +101,10 @@ func TestStatus(t *testing.T) {
 			events: []string{"Warning NoClusters No InferenceClusters found"},
 		},
 		{
+			name: "that there are none is told once, whatever the numbers", given: []string{"wants 1 selects tier=a scheduled NoClusters", "east h:1"},
+			counts: "0/0", scheduled: "False NoClusters none of 1 InferenceClusters has the labels that the clusterSelector asks for", ready: "False NoReplicasScheduled ",
+		},
+		{
 			name: "W10: the cache is not known yet", given: []string{"wants 1 cache unresolved", "east h:1"},
 			counts: "0/0", scheduled: "False InsufficientCapacity 0 of 1 replicas scheduled (checked 1 clusters): waiting for ModelCache weights", ready: "False NoReplicasScheduled ",
 			events: []string{"Warning FailedScheduling 0 of 1 replicas scheduled (checked 1 clusters): waiting for ModelCache weights"},
@@ -279,9 +283,33 @@ func TestWakesAtTheNextDeadline(t *testing.T) {
 		{[]string{byDeployment, "wants 1", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint", "0-2 for 0-1 excluding east on west/0 uncreated", "endpoint east/0 stripped 4s", "route east/0"}, time.Second},
 		{[]string{byDeployment, "wants 1", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint withdrawing 15s", "0-2 for 0-1 excluding east on west/0 uncreated", "endpoint east/0 stripped 20s", "route east/0"}, 70 * time.Second},
 		{[]string{byDeployment, "wants 1", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint", "0-2 for 0-1 excluding east on west/0 uncreated", "endpoint east/0 stripped 20s unrouted 4s"}, 6 * time.Second},
+		{[]string{"service tier=other", "wants 1", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready routed leaving UntoleratedTaint", "0-2 for 0-1 excluding east on west/0 uncreated", "endpoint east/0 stripped 4s", "route east/0"}, time.Second},
 		{[]string{byDeployment, "wants 1", "east h:2 NoExecute", "west h:2", "0-2 for 0-1 excluding east on west/0 loading unmarked age 4m"}, 6 * time.Minute},
 	} {
 		assert.Equal(t, tc.want, Decide(newScene(t, tc.given...).Observation).RequeueAfter, "%v", tc.given)
+	}
+}
+
+// TestWakesForWhatHasJustHappened is about moments in which two things are likely to be written at once, if not for long.
+func TestWakesForWhatHasJustHappened(t *testing.T) {
+	just := metav1.NewTime(now.Add(-2 * time.Second))
+	readyNow := func(s *scene) {
+		s.Replicas[0].Status.Conditions = []metav1.Condition{{Type: modelplane.ConditionReady, Status: metav1.ConditionTrue, Reason: "Available", LastTransitionTime: just}}
+	}
+	const service, deployment = "service modelplane.ai/deployment=chat asked 1s", "wants 1"
+	for name, tc := range map[string]struct {
+		given []string
+		since func(*scene)
+	}{
+		"a replacement is ready, of which nothing is said yet": {[]string{service, deployment, "east h:2", "west h:2", "0-2 for 0-1 on west/0 ready unmarked"}, readyNow},
+		"a replica that loads is ready":                        {[]string{service, deployment, "east h:2", "west h:2", "0-1 on west/0 loading"}, readyNow},
+		"a service was asked before it could see the endpoint": {[]string{service, deployment, "east h:2", "0-1 on east/0 ready unrouted", "endpoint east/0"}, func(s *scene) {
+			s.Endpoints[0].Status.Conditions[0].LastTransitionTime = just
+		}},
+	} {
+		s := newScene(t, tc.given...)
+		tc.since(s)
+		assert.Equal(t, stepLinger-2*time.Second, Decide(s.Observation).RequeueAfter, name)
 	}
 }
 

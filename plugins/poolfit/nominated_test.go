@@ -21,6 +21,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/utils/ptr"
 
@@ -87,8 +88,47 @@ func TestReserveLeavesTheNominatedItsPool(t *testing.T) {
 		return assignment.Engines[0].Members[0].NodePoolName
 	}
 	assert.Equal(t, "h100-b", poolFor(testhub.Placement("chat", 0)))
+	assert.Equal(t, "h100-b", poolFor(testhub.Placement("as-urgent", 0, priority(10))), "who comes later with the same priority waits")
 	assert.Equal(t, "h100", poolFor(urgent), "it does not wait for itself")
 	assert.Equal(t, "h100", poolFor(testhub.Placement("more-urgent", 0, priority(11))), "higher priority need not wait")
+}
+
+// waiting is a cluster as Filter sees it, with placements that are nominated to it.
+func (f *fixture) waiting(cluster string, nominated ...*evenkeel.ReplicaPlacement) *account {
+	f.t.Helper()
+	node := f.node(cluster).Snapshot()
+	for _, p := range nominated {
+		info, err := framework.NewPodInfo(virtual.PodFor(p))
+		require.NoError(f.t, err)
+		node.AddPodInfo(info)
+	}
+	a, err := f.plugin.ledger.account(node)
+	require.NoError(f.t, err)
+	return a
+}
+
+// Of those that wait for one cluster the most urgent takes its nodes first, in whatever order they are listed.
+func TestTheMostUrgentTakesFirst(t *testing.T) {
+	urgent, batch := testhub.Placement("urgent", 0, copies(2), priority(20)), testhub.Placement("batch", 0, priority(10))
+	f := newFixture(t, h100(2), nil, nil)
+	assert.EqualValues(t, 0, f.waiting("east", urgent, batch).free["h100"])
+	assert.EqualValues(t, 0, f.waiting("east", batch, urgent).free["h100"])
+	// Of equals the first by name.
+	first, second := testhub.Placement("a", 0, copies(2)), testhub.Placement("b", 0)
+	assert.EqualValues(t, 0, f.waiting("east", second, first).free["h100"])
+	assert.EqualValues(t, 0, f.waiting("east", first, second).free["h100"])
+}
+
+// A victim that a simulation has removed makes room once, not twice.
+func TestAVictimMakesRoomOnce(t *testing.T) {
+	urgent := testhub.Placement("urgent", 0, copies(2), priority(10))
+	f := newFixture(t, h100(2),
+		placements{testhub.Placement("batch", 0, testhub.On("east", 0, "h100"), preemptedBy(urgent)), testhub.Placement("stays", 0, testhub.On("east", 0, "h100"))},
+		replicas{testhub.Replica("batch", "east", 0, "h100", 1), testhub.Replica("stays", "east", 0, "h100", 1)})
+	a := f.waiting("east", urgent)
+	assert.EqualValues(t, 0, a.free["h100"])
+	removed := map[types.NamespacedName]bool{replicaName(testhub.Namespace, "batch", "east", 0): true}
+	assert.EqualValues(t, 1, f.plugin.ledger.freeFor(a, removed)["h100"], "too little for the one that waits, so it takes nothing")
 }
 
 // twin is a pool with the devices of h100.

@@ -280,16 +280,18 @@ func TestDrains(t *testing.T) {
 	long := strings.Repeat("rack 2 moves ", 12)
 	s := newHub(t,
 		chat(drained(fmt.Sprintf(`{"b":{"cluster":"worker-z","reason":"typo"},"a":{"cluster":"worker-a","reason":%q}}`, strings.TrimSpace(long)))),
-		chat(named("prod", "code"), drained("[]")), chat(named("prod", "rank"), drained(`{"odd":{"cluster":"a b","reason":"\u202e"}}`)), chat(named("prod", "none")))
+		chat(named("prod", "code"), drained("[]")), chat(named("prod", "rank"), drained(`{"odd":{"cluster":"a b","reason":"\u202e"},"secret":{"cluster":"worker-b","reason":"key sk-123456789012345678901234"}}`)), chat(named("prod", "none")))
 	o := s.evenkeelTraffic(t, "drains")
 	require.Zero(t, o.code, o.stderr)
 	rows := rowsIn(o.stdout)
-	require.Len(t, rows, 4)
+	require.Len(t, rows, 5)
 	assert.True(t, strings.HasPrefix(rows[0], "prod chat a worker-a Waiting rack 2 moves rack 2") && strings.HasSuffix(rows[0], "..."), rows[0])
 	assert.Equal(t, "prod chat b worker-z Pending typo", rows[1])
 	assert.True(t, strings.HasPrefix(rows[2], `prod code - - Malformed "top-level value must be a JSON object keyed by override ID`), rows[2])
 	assert.True(t, strings.HasPrefix(rows[3], "prod rank odd a b Pending "), rows[3])
 	assert.NotContains(t, o.stdout, "\u202e")
+	assert.Equal(t, "prod rank secret worker-b Waiting <redacted>", rows[4])
+	assert.NotContains(t, s.evenkeelTraffic(t, "drains", "-o=json").stdout, "sk-1")
 
 	o = s.evenkeelTraffic(t, "drains", "-o=wide")
 	assert.Contains(t, o.stdout, strings.TrimSpace(long)+"\n", "wide cuts nothing")
