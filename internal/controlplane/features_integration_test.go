@@ -19,6 +19,7 @@ limitations under the License.
 package controlplane_test
 
 import (
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -42,6 +43,7 @@ func TestFeatures(t *testing.T) {
 	ownTempDir(t)
 	cp := start(t, controlplane.Options{AuditPolicy: controlplane.WritesAuditPolicy()})
 	t.Run("users have only the rights they were granted", func(t *testing.T) { testUser(t, cp) })
+	t.Run("rights can be waited for", func(t *testing.T) { testAwaitRights(t, cp) })
 	t.Run("service accounts authenticate by a token", func(t *testing.T) { testServiceAccount(t, cp) })
 	t.Run("CRDs", func(t *testing.T) { testCRDs(t, cp) })
 	t.Run("audit", func(t *testing.T) { testAudit(t, cp) })
@@ -70,6 +72,36 @@ func testUser(t *testing.T, cp *controlplane.ControlPlane) {
 	}, patience, interval, "the role did not take effect")
 	_, err = jane.CoreV1().ConfigMaps("default").Create(t.Context(), configMap("janes"), metav1.CreateOptions{})
 	assert.True(t, apierrors.IsForbidden(err), "got %v", err)
+}
+
+func testAwaitRights(t *testing.T, cp *controlplane.ControlPlane) {
+	admin := client(t, cp.Config())
+	require.NoError(t, cp.AwaitRights(t.Context(), "joe"), "whoever has no role has all that it grants")
+	config, err := cp.AddUser("joe")
+	require.NoError(t, err)
+	joe := client(t, config)
+	bind := func(role string) {
+		_, err := admin.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: "joe-" + role},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "joe"}},
+		}, metav1.CreateOptions{})
+		require.NoError(t, err)
+	}
+	for i := range 20 {
+		role := &rbacv1.ClusterRole{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("reader-%d", i)},
+			Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{fmt.Sprintf("map-%d", i)}, Verbs: []string{"get"}}},
+		}
+		_, err := admin.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{})
+		require.NoError(t, err)
+		bind(role.Name)
+		require.NoError(t, cp.AwaitRights(t.Context(), "joe"))
+		_, err = joe.CoreV1().ConfigMaps("default").Get(t.Context(), fmt.Sprintf("map-%d", i), metav1.GetOptions{})
+		require.True(t, apierrors.IsNotFound(err), "a right that was waited for is there: %v", err)
+	}
+	bind("nobody-has-made-it")
+	require.ErrorContains(t, cp.AwaitRights(t.Context(), "joe"), `"nobody-has-made-it" not found`)
 }
 
 func testServiceAccount(t *testing.T, cp *controlplane.ControlPlane) {

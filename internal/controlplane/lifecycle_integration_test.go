@@ -19,6 +19,7 @@ limitations under the License.
 package controlplane_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -81,10 +82,12 @@ func TestSchedulerStartedLater(t *testing.T) {
 	require.NotContains(t, cp.PIDs(), controlplane.Scheduler)
 	clientset := client(t, cp.Config())
 	room := corev1.ResourceList{corev1.ResourcePods: resource.MustParse("10")}
-	node, err := clientset.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, metav1.CreateOptions{})
+	_, err := clientset.CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, metav1.CreateOptions{})
 	require.NoError(t, err)
-	node.Status.Allocatable, node.Status.Capacity = room, room
-	_, err = clientset.CoreV1().Nodes().UpdateStatus(t.Context(), node, metav1.UpdateOptions{})
+	status, err := json.Marshal(corev1.Node{Status: corev1.NodeStatus{Allocatable: room, Capacity: room}})
+	require.NoError(t, err)
+	// A patch, since controllers write the node too.
+	_, err = clientset.CoreV1().Nodes().PatchStatus(t.Context(), "n", status)
 	require.NoError(t, err)
 	// No wait is needed before the first pod: its service account is there. The
 	// toleration is for the taint that admission puts on every new node.

@@ -40,7 +40,7 @@ import (
 // patience is the deadline of every poll: long, because it is only ever used up by
 // a test that fails.
 const (
-	patience = time.Minute
+	patience = 2 * time.Minute
 	interval = 50 * time.Millisecond
 )
 

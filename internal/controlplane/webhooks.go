@@ -26,6 +26,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -133,10 +134,13 @@ func put(ctx context.Context, hub client.Client, object *unstructured.Unstructur
 	if !apierrors.IsAlreadyExists(err) || object.GetKind() == "Secret" {
 		return client.IgnoreAlreadyExists(err)
 	}
-	found := object.DeepCopy()
-	if err := hub.Get(ctx, client.ObjectKeyFromObject(object), found); err != nil {
-		return err
-	}
-	object.SetResourceVersion(found.GetResourceVersion())
-	return hub.Update(ctx, object)
+	// The program that the webhooks lead to writes its authority into the same objects.
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		found := object.DeepCopy()
+		if err := hub.Get(ctx, client.ObjectKeyFromObject(object), found); err != nil {
+			return err
+		}
+		object.SetResourceVersion(found.GetResourceVersion())
+		return hub.Update(ctx, object)
+	})
 }

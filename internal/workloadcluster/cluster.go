@@ -23,6 +23,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -40,7 +42,7 @@ import (
 )
 
 //go:embed kwok.yaml
-var kwokStages []byte
+var kwokStages string
 
 // The nodes of a cluster as Start makes it.
 const (
@@ -52,9 +54,11 @@ const (
 
 const (
 	// Patience bounds every wait; a step takes a few seconds on an idle machine.
-	Patience = 90 * time.Second
+	Patience = 3 * time.Minute
 	// Pause between two looks.
 	Pause = 100 * time.Millisecond
+
+	defaultReadyAfter = time.Second
 )
 
 // Options of a cluster.
@@ -63,6 +67,8 @@ type Options struct {
 	Root string
 	// SystemNodes are the names of the nodes without a GPU; system-a and system-b when nil.
 	SystemNodes []string
+	// ReadyAfter is how long a pod takes from a node to Ready; a second when zero.
+	ReadyAfter time.Duration
 	// Bare leaves out nodes, kwok, controller manager and scheduler: an API server on which nothing happens by itself.
 	Bare bool
 }
@@ -91,6 +97,9 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 	}
 	if options.SystemNodes == nil {
 		options.SystemNodes = []string{SystemA, SystemB}
+	}
+	if options.ReadyAfter == 0 {
+		options.ReadyAfter = defaultReadyAfter
 	}
 	c := &Cluster{options: options}
 	if err := c.bringUp(ctx); err != nil {
@@ -134,7 +143,8 @@ func (c *Cluster) bringUp(ctx context.Context) error {
 // startNodes makes the nodes and starts their kubelets.
 func (c *Cluster) startNodes(ctx context.Context) error {
 	stages := filepath.Join(c.folder, "kwok.yaml")
-	if err := os.WriteFile(stages, kwokStages, 0o600); err != nil {
+	content := strings.ReplaceAll(kwokStages, "READY_AFTER_MILLISECONDS", strconv.FormatInt(c.options.ReadyAfter.Milliseconds(), 10))
+	if err := os.WriteFile(stages, []byte(content), 0o600); err != nil {
 		return err
 	}
 	var err error

@@ -125,9 +125,14 @@ func lead(object *unstructured.Unstructured, port int) error {
 }
 
 func (c *Cluster) startManager(ctx context.Context, shipped string, address *net.TCPAddr, settings map[string]any) error {
-	user, err := c.AddUser("system:serviceaccount:"+SystemNamespace+":"+managerName,
-		"system:serviceaccounts", "system:serviceaccounts:"+SystemNamespace, "system:authenticated")
+	const name = "system:serviceaccount:" + SystemNamespace + ":" + managerName
+	user, err := c.AddUser(name, "system:serviceaccounts", "system:serviceaccounts:"+SystemNamespace, "system:authenticated")
 	if err != nil {
+		return err
+	}
+	rights, cancel := context.WithTimeout(ctx, Patience)
+	defer cancel()
+	if err := c.AwaitRights(rights, name); err != nil {
 		return err
 	}
 	if err := controlplane.WriteKubeconfig(c.managerFile("kubeconfig"), user); err != nil {

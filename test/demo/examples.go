@@ -21,6 +21,7 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 )
@@ -40,10 +41,33 @@ const (
 
 // placeExamples applies the examples and waits until every replica serves.
 func (s *stage) placeExamples(ctx context.Context) (*fleet, error) {
+	if err := s.awaitClusters(ctx); err != nil {
+		return nil, err
+	}
 	if _, err := s.kubectl(ctx, "apply", "-k", examples); err != nil {
 		return nil, err
 	}
 	return s.await(ctx, "every replica to serve", (*fleet).complete)
+}
+
+// awaitClusters applies the clusters alone if they cannot take replicas yet, and waits until they can: what is placed
+// while only some are Ready spreads over these.
+func (s *stage) awaitClusters(ctx context.Context) error {
+	f, err := readFleet(ctx, s.client)
+	if err != nil || f.clustersReady() {
+		return err
+	}
+	if _, err := s.kubectl(ctx, "apply", "-f", examples+"/inference-classes.yaml", "-f", examples+"/inference-clusters.yaml"); err != nil {
+		return err
+	}
+	err = wait.PollUntilContextTimeout(ctx, pause, patience, true, func(ctx context.Context) (bool, error) {
+		f, err := readFleet(ctx, s.client)
+		return err == nil && f.clustersReady(), err
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for the clusters to be Ready: %w", err)
+	}
+	return nil
 }
 
 // clearFleet removes the deployments, so that the next scenario places them afresh.

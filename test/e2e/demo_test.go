@@ -148,10 +148,17 @@ func (r *run) requireFail() string {
 
 func (r *run) requireNothingLeft() {
 	r.t.Helper()
+	assert.NoError(r.t, r.awaitNoProcess(), "processes were left behind: %q", r.processes())
 	left, err := os.ReadDir(r.temporary)
 	require.NoError(r.t, err)
 	assert.Empty(r.t, left, "files were left behind")
-	assert.Empty(r.t, r.processes(), "processes were left behind")
+}
+
+// awaitNoProcess waits until all that the demo started has ended: what guards a program ends just after it.
+func (r *run) awaitNoProcess() error {
+	return wait.PollUntilContextTimeout(r.t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		return len(r.processes()) == 0, nil
+	})
 }
 
 // processes lists the command lines of processes that the demo started and that
@@ -224,10 +231,7 @@ func TestKilled(t *testing.T) {
 	r.until("kubectl apply")
 	r.signal(syscall.SIGKILL)
 	r.end()
-	err := wait.PollUntilContextTimeout(t.Context(), time.Second, patience, true, func(context.Context) (bool, error) {
-		return len(r.processes()) == 0, nil
-	})
-	assert.NoError(t, err, "still running: %q", r.processes())
+	assert.NoError(t, r.awaitNoProcess(), "still running: %q", r.processes())
 }
 
 func TestWrongScenario(t *testing.T) {

@@ -105,8 +105,12 @@ func prepare(ctx context.Context, folder string) error {
 	if out, err := kubectl.CombinedOutput(); err != nil {
 		return fmt.Errorf("apply the manager's role: %w: %s", err, out)
 	}
-	config, err := hub.AddUser("system:serviceaccount:evenkeel-system:hub-manager", "system:serviceaccounts", "system:authenticated")
+	const user = "system:serviceaccount:evenkeel-system:hub-manager"
+	config, err := hub.AddUser(user, "system:serviceaccounts", "system:authenticated")
 	if err != nil {
+		return err
+	}
+	if err := hub.AwaitRights(ctx, user); err != nil {
 		return err
 	}
 	hub.managerKubeconfig = filepath.Join(folder, "manager.kubeconfig")

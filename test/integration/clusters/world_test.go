@@ -177,12 +177,19 @@ func (w *world) placement(deployment string, index int32, tolerations ...modelpl
 // leaves has a placement say why its replica is still there.
 func (w *world) leaves(p *evenkeel.ReplicaPlacement, reason, waitingFor string) {
 	w.t.Helper()
-	require.NoError(w.t, hub.client.Get(w.t.Context(), client.ObjectKeyFromObject(p), p))
-	meta.SetStatusCondition(&p.Status.Conditions, metav1.Condition{
-		Type: evenkeel.ConditionDisruptionTarget, Status: metav1.ConditionTrue, Reason: evenkeel.CauseTaint,
+	w.eventually(func() string {
+		if err := hub.client.Get(w.t.Context(), client.ObjectKeyFromObject(p), p); err != nil {
+			return err.Error()
+		}
+		meta.SetStatusCondition(&p.Status.Conditions, metav1.Condition{
+			Type: evenkeel.ConditionDisruptionTarget, Status: metav1.ConditionTrue, Reason: evenkeel.CauseTaint,
+		})
+		p.Status.Move = &evenkeel.Move{Reason: reason, WaitingFor: waitingFor}
+		if err := hub.client.Status().Update(w.t.Context(), p); err != nil {
+			return err.Error()
+		}
+		return ""
 	})
-	p.Status.Move = &evenkeel.Move{Reason: reason, WaitingFor: waitingFor}
-	require.NoError(w.t, hub.client.Status().Update(w.t.Context(), p))
 }
 
 func (w *world) delete(o client.Object) {
@@ -252,18 +259,17 @@ func (w *world) awaitEvent(reason string) (note string) {
 }
 
 // metric gives the lines about the cluster of what the manager serves.
-func (w *world) metric() []string {
-	w.t.Helper()
+func (w *world) metric() (lines []string, err error) {
 	response, err := http.Get("http://" + w.metrics + "/metrics")
-	require.NoError(w.t, err)
+	if err != nil {
+		return nil, err
+	}
 	defer func() { _ = response.Body.Close() }()
 	content, err := io.ReadAll(response.Body)
-	require.NoError(w.t, err)
-	var lines []string
 	for line := range strings.Lines(string(content)) {
 		if strings.HasPrefix(line, "evenkeel_drain_replicas_left") && strings.Contains(line, w.name) {
 			lines = append(lines, strings.TrimSpace(line))
 		}
 	}
-	return lines
+	return lines, err
 }

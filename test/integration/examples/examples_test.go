@@ -22,12 +22,19 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/evenkeel-io/evenkeel/internal/controlplane"
+)
+
+const (
+	patience = 90 * time.Second
+	interval = 200 * time.Millisecond
 )
 
 // root of the repository.
@@ -43,7 +50,13 @@ func start(t *testing.T, crds string) *cluster {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, plane.Stop()) })
 	require.NoError(t, plane.InstallCRDs(t.Context(), filepath.Join(root, "manifests", "dev", crds), filepath.Join(root, "manifests", "hub", "crds")))
-	return &cluster{ControlPlane: plane}
+	c := &cluster{ControlPlane: plane}
+	// Kinds are served a moment before their schemas, by which kubectl validates.
+	require.Eventually(t, func() bool {
+		schemas, ok := c.kubectl(t, "get", "--raw", "/openapi/v3")
+		return ok && strings.Contains(schemas, "apis/modelplane.ai/v1alpha1") && strings.Contains(schemas, "apis/evenkeel.io/v1alpha1")
+	}, patience, interval, "the schemas are not published")
+	return c
 }
 
 // kubectl returns what kubectl prints, and whether it succeeded.

@@ -116,7 +116,7 @@ func TestDisruptionPolicies(t *testing.T) {
 	w.startStandIn(standin.Options{LoadTime: 500 * time.Millisecond})
 	w.scheduler = startScheduler(t)
 	metrics := freeAddress(t)
-	w.manager = startManagerServing(t, metrics, "leaderElection: {leaderElect: false}\n", "  disruption: {readyTimeout: 2m}\n  stepEvents: true\n")
+	w.manager = startManagerServing(t, metrics, "leaderElection: {leaderElect: false}", "settleTime: 1s", "  disruption: {readyTimeout: 2m}\n  stepEvents: true\n")
 
 	w.run("MakeBeforeBreak never has fewer replicas than are wanted", func(w *world) {
 		w.cluster("east", 2)

@@ -272,7 +272,7 @@ func (w *world) killAnything() (stop func() map[string]int) {
 			case random.IntN(3) == 0:
 				victim, kill = "scheduler", w.scheduler.killAndRun
 			}
-			if err := kill(); err != nil {
+			if err := kill(ctx); err != nil {
 				w.t.Errorf("start the %s again: %v", victim, err)
 				return
 			}
@@ -286,13 +286,8 @@ func (w *world) killAnything() (stop func() map[string]int) {
 	}
 }
 
-func (p *process) killAndRun() error {
-	p.kill()
-	return p.run()
-}
-
 // killAPIServer brings it back even if the test is over meanwhile: others need it.
-func (w *world) killAPIServer() error {
+func (w *world) killAPIServer(context.Context) error {
 	if err := hub.Kill(controlplane.APIServer); err != nil {
 		return err
 	}

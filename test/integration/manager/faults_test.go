@@ -28,6 +28,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -95,16 +96,6 @@ func TestFaults(t *testing.T) {
 		w.expect("chat@east/0(h)")
 		require.NoError(t, hub.client.Delete(w.ctx, c))
 		w.expectCondition("chat", replicasScheduled, metav1.ConditionFalse, "NoClusters", "there are no InferenceClusters")
-		w.always(2*time.Second, func() string { return differ(w.replicas(), "chat@east/0(h)") })
-	})
-
-	w.run("a cluster deleted and made again in time", func(w *world) {
-		c := w.cluster("east", 4)
-		w.cluster("west", 4)
-		w.deploy("chat", 1)
-		w.expect("chat@east/0(h)")
-		require.NoError(t, hub.client.Delete(w.ctx, c))
-		w.cluster("east", 4)
 		w.always(2*time.Second, func() string { return differ(w.replicas(), "chat@east/0(h)") })
 	})
 
@@ -329,6 +320,34 @@ func TestFaults(t *testing.T) {
 		w.edit("chat", func(d *modelplane.ModelDeployment) { tolerations(exists("acme.test/maint"))(d) })
 		w.stays("chat@east/0(h)")
 	})
+}
+
+// TestAClusterDeletedAndMadeAgainInTime is about the time that a cluster may be away: longer than any machine stands still.
+func TestAClusterDeletedAndMadeAgainInTime(t *testing.T) {
+	w := newIdleWorld(t)
+	w.startStandIn(standin.Options{})
+	w.scheduler = startScheduler(t)
+	w.manager = startManagerWith(t, "leaderElection: {leaderElect: false}", "settleTime: 10m", "")
+	c := w.cluster("east", 4)
+	w.cluster("west", 4)
+	w.deploy("chat", 1)
+	w.expect("chat@east/0(h)")
+	require.NoError(t, hub.client.Delete(w.ctx, c))
+	w.eventually(func() string {
+		target := meta.FindStatusCondition(w.placement("chat-0-1").Status.Conditions, evenkeel.ConditionDisruptionTarget)
+		if target == nil {
+			return "the placement does not say that its cluster is gone"
+		}
+		return ""
+	})
+	w.cluster("east", 4)
+	w.eventually(func() string {
+		if target := meta.FindStatusCondition(w.placement("chat-0-1").Status.Conditions, evenkeel.ConditionDisruptionTarget); target != nil {
+			return "the placement says still that its cluster is gone: " + target.Message
+		}
+		return ""
+	})
+	w.stays("chat@east/0(h)")
 }
 
 func differ(got []string, want ...string) string {

@@ -76,7 +76,8 @@ func TestKills(t *testing.T) {
 	w.checkOneReplicaAPlacement()
 }
 
-// killAgainAndAgain kills manager or scheduler every now and then and starts it again at once, until it is stopped.
+// killAgainAndAgain kills manager or scheduler every now and then, when it has been at work for a while, and starts it
+// again at once, until it is stopped.
 func (w *world) killAgainAndAgain() (stop func() int) {
 	random := rand.New(rand.NewPCG(1, 2))
 	ctx, cancel := context.WithCancel(w.ctx)
@@ -92,8 +93,7 @@ func (w *world) killAgainAndAgain() (stop func() int) {
 			if random.IntN(3) == 0 {
 				victim = w.scheduler
 			}
-			victim.kill()
-			if err := victim.run(); err != nil {
+			if err := victim.killAndRun(ctx); err != nil {
 				w.t.Errorf("start again: %v", err)
 				return
 			}

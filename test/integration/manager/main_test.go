@@ -139,8 +139,12 @@ func (h *testHub) addManagerUser(ctx context.Context) error {
 	if out, err := kubectl.CombinedOutput(); err != nil {
 		return fmt.Errorf("apply the manager's role: %w: %s", err, out)
 	}
-	config, err := h.AddUser("system:serviceaccount:evenkeel-system:hub-manager", "system:serviceaccounts", "system:authenticated")
+	const user = "system:serviceaccount:evenkeel-system:hub-manager"
+	config, err := h.AddUser(user, "system:serviceaccounts", "system:authenticated")
 	if err != nil {
+		return err
+	}
+	if err := h.AwaitRights(ctx, user); err != nil {
 		return err
 	}
 	h.managerKubeconfig = filepath.Join(h.folder, "manager.kubeconfig")

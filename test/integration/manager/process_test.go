@@ -20,21 +20,26 @@ package manager
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // process is one of the project's binaries, run as a child.
 type process struct {
 	path string
 	args []string
+	// atWork is what it logs at each start once it works.
+	atWork string
 
 	mu  sync.Mutex
 	log bytes.Buffer
@@ -68,6 +73,23 @@ func (p *process) kill() {
 		_ = p.cmd.Wait()
 		p.cmd = nil
 	}
+}
+
+// killAndRun kills it, starts it again and waits until it is at work: on a slow machine one that is killed before would
+// never get anything done.
+func (p *process) killAndRun(ctx context.Context) error {
+	starts := strings.Count(p.output(), p.atWork)
+	p.kill()
+	if err := p.run(); err != nil {
+		return err
+	}
+	err := wait.PollUntilContextTimeout(ctx, interval, patience, true, func(context.Context) (bool, error) {
+		return strings.Count(p.output(), p.atWork) > starts, nil
+	})
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("it does not get to work: %w", err)
+	}
+	return nil
 }
 
 // stop asks it to end, and waits until it has.
@@ -113,16 +135,16 @@ func tail(s string, n int) string {
 // startManager runs hub-manager with a configuration that suits tests: no waiting where a test does not test the wait.
 func startManager(t *testing.T, extra string) *process {
 	t.Helper()
-	return startManagerWith(t, "leaderElection: {leaderElect: false}\n", extra)
+	return startManagerWith(t, "leaderElection: {leaderElect: false}", "settleTime: 1s", extra)
 }
 
-func startManagerWith(t *testing.T, election, extra string) *process {
+func startManagerWith(t *testing.T, election, settle, extra string) *process {
 	t.Helper()
-	return startManagerServing(t, "0", election, extra)
+	return startManagerServing(t, "0", election, settle, extra)
 }
 
 // startManagerServing has it serve its metrics at an address.
-func startManagerServing(t *testing.T, metrics, election, extra string) *process {
+func startManagerServing(t *testing.T, metrics, election, settle, extra string) *process {
 	t.Helper()
 	config := filepath.Join(t.TempDir(), "manager.yaml")
 	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, `apiVersion: config.evenkeel.io/v1alpha1
@@ -130,14 +152,19 @@ kind: HubManagerConfiguration
 healthBindAddress: "0"
 metricsBindAddress: %q
 webhooks: {bindAddress: "0"}
-%smodelDeployments:
-  settleTime: 1s
-%s`, metrics, election, extra), 0o600))
-	return startProcess(t, "hub-manager", "--kubeconfig="+hub.managerKubeconfig, "--config="+config, "-v=1")
+%s
+modelDeployments:
+  %s
+%s`, metrics, election, settle, extra), 0o600))
+	p := startProcess(t, "hub-manager", "--kubeconfig="+hub.managerKubeconfig, "--config="+config, "-v=1")
+	p.atWork = `"Starting workers" controller="modeldeployment"`
+	return p
 }
 
 func startScheduler(t *testing.T) *process {
 	t.Helper()
-	return startProcess(t, "hub-scheduler", "--kubeconfig="+hub.KubeconfigPath(), "--leader-elect=false",
-		"--secure-port=0", "--authentication-skip-lookup=true")
+	p := startProcess(t, "hub-scheduler", "--kubeconfig="+hub.KubeconfigPath(), "--leader-elect=false",
+		"--secure-port=0", "--authentication-skip-lookup=true", "--v=3")
+	p.atWork = "Handlers synced"
+	return p
 }

@@ -60,8 +60,8 @@ func TestTwoManagers(t *testing.T) {
 	w := newIdleWorld(t)
 	w.startStandIn(standin.Options{})
 	w.scheduler = startScheduler(t)
-	election := "leaderElection: {leaderElect: true}\n"
-	first := startManagerWith(t, election, "")
+	const election, settle = "leaderElection: {leaderElect: true}", "settleTime: 1s"
+	first := startManagerWith(t, election, settle, "")
 	holder := func() string {
 		lease := &coordinationv1.Lease{}
 		if err := hub.client.Get(w.ctx, client.ObjectKey{Namespace: "evenkeel-system", Name: "evenkeel-hub-manager"}, lease); err != nil || lease.Spec.HolderIdentity == nil {
@@ -76,7 +76,7 @@ func TestTwoManagers(t *testing.T) {
 		return ""
 	})
 	leader := holder()
-	startManagerWith(t, election, "")
+	startManagerWith(t, election, settle, "")
 	w.cluster("east", 4)
 	w.deploy("chat", 1)
 	w.stays("chat@east/0(h)")

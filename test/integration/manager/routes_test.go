@@ -21,6 +21,7 @@ package manager
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -147,23 +148,29 @@ func (w *world) expectRouted(service string, n int) {
 // routedBackends counts the backends that a service's route names, and fails the test if one of them is gone.
 func (w *world) routedBackends(service string) int {
 	w.t.Helper()
-	route := &gatewayv1.HTTPRoute{}
-	if err := hub.client.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: service}, route); err != nil {
-		require.NoError(w.t, client.IgnoreNotFound(err))
-		return 0
-	}
+	before := w.backendsOf(service)
 	endpoints := &modelplane.ModelEndpointList{}
 	require.NoError(w.t, hub.client.List(w.ctx, endpoints, client.InNamespace(w.namespace)))
-	named := 0
+	after := w.backendsOf(service) // the test may have slept between the two looks for as long as an endpoint takes to go
+	for _, backend := range before {
+		exists := slices.ContainsFunc(endpoints.Items, func(e modelplane.ModelEndpoint) bool { return e.Name == backend })
+		require.True(w.t, exists || !slices.Contains(after, backend), "a route names %s, which is gone", backend)
+	}
+	return len(before)
+}
+
+// backendsOf gives the names in a service's route.
+func (w *world) backendsOf(service string) []string {
+	w.t.Helper()
+	route := &gatewayv1.HTTPRoute{}
+	require.NoError(w.t, client.IgnoreNotFound(hub.client.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: service}, route)))
+	var names []string
 	for _, rule := range route.Spec.Rules {
 		for i := range rule.BackendRefs {
-			named++
-			backend := string(rule.BackendRefs[i].Name)
-			require.True(w.t, slices.ContainsFunc(endpoints.Items, func(e modelplane.ModelEndpoint) bool { return e.Name == backend }),
-				"a route names %s, which is gone", backend)
+			names = append(names, string(rule.BackendRefs[i].Name))
 		}
 	}
-	return named
+	return names
 }
 
 // notYetMoved says what is missing until all replicas serve on west and no other is there.
@@ -207,8 +214,8 @@ func (w *world) checkTrafficFirst(deployment string, writes []auditv1.Event) {
 	for i := range writes {
 		e := &writes[i]
 		name := e.ObjectRef.Name
-		if !strings.HasPrefix(name, deployment) {
-			continue
+		if !strings.HasPrefix(name, deployment) || e.ResponseStatus == nil || e.ResponseStatus.Code >= http.StatusBadRequest {
+			continue // somebody else's, or refused and tried again
 		}
 		switch e.Verb + " " + e.ObjectRef.Resource + "/" + e.ObjectRef.Subresource {
 		case "patch modelendpoints/":

@@ -19,6 +19,7 @@ limitations under the License.
 package manager
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -216,8 +217,13 @@ func TestWholeDeployments(t *testing.T) {
 		require.NoError(t, hub.client.Create(w.ctx, theirs))
 		w.stays("chat@east/0(h)")
 		list := &modelplane.ModelReplicaList{}
-		require.NoError(t, hub.client.List(w.ctx, list, client.InNamespace(other.Name)))
-		assert.Len(t, list.Items, 2)
+		w.eventually(func() string {
+			require.NoError(t, hub.client.List(w.ctx, list, client.InNamespace(other.Name)))
+			if len(list.Items) != 2 {
+				return fmt.Sprintf("they have %d replicas", len(list.Items))
+			}
+			return ""
+		})
 		require.NoError(t, hub.client.Delete(w.ctx, theirs))
 		w.eventually(func() string {
 			require.NoError(t, hub.client.List(w.ctx, list, client.InNamespace(other.Name)))
@@ -271,11 +277,17 @@ func TestWholeDeployments(t *testing.T) {
 		w.cluster("east", 2)
 		d := w.deploy("chat", 1)
 		w.expectCondition("chat", replicasReady, metav1.ConditionTrue, "AllReplicasReady", "1 of 1 ready")
-		p := &evenkeel.ReplicaPlacement{}
-		require.NoError(t, hub.client.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: "chat-0-1"}, p))
+		p := w.placement("chat-0-1")
 		assert.Equal(t, d.UID, metav1.GetControllerOf(p).UID)
+		// The deployment may say it a moment before its placements.
+		w.eventually(func() string {
+			p = w.placement("chat-0-1")
+			if !meta.IsStatusConditionTrue(p.Status.Conditions, evenkeel.ConditionReady) {
+				return "the placement does not say that it is ready"
+			}
+			return ""
+		})
 		assert.True(t, meta.IsStatusConditionTrue(p.Status.Conditions, evenkeel.ConditionScheduled))
-		assert.True(t, meta.IsStatusConditionTrue(p.Status.Conditions, evenkeel.ConditionReady))
 		assert.Nil(t, meta.FindStatusCondition(p.Status.Conditions, evenkeel.ConditionDisruptionTarget))
 	})
 

@@ -41,7 +41,8 @@ import (
 )
 
 const (
-	patience = 20 * time.Second
+	// patience bounds every wait on a busy machine.
+	patience = 90 * time.Second
 	interval = 50 * time.Millisecond
 )
 

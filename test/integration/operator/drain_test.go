@@ -67,7 +67,7 @@ func TestDrain(t *testing.T) {
 	as(t, "operator", "drain", east, "--yes", "--accept-shortfall", "--dry-run=server").exits(0).says("(server dry run)")
 	assert.Equal(t, []string{cordoned, gits}, taintsOf(t, east), "a dry run writes nothing")
 
-	as(t, "operator", "drain", east, "--yes", "--accept-shortfall", "--reason=new firmware", "--timeout=90s").exits(0).says(
+	as(t, "operator", "drain", east, "--yes", "--accept-shortfall", "--reason=new firmware", "--timeout="+patience.String()).exits(0).says(
 		"draining with taint "+maintenance, east+" is drained, after",
 		"1 replica has left and has nowhere to go yet (ml-team/reasoner-",
 		"1 replica stays, as its deployment tolerates the taints (ml-team/embed-",
@@ -86,7 +86,13 @@ func TestDrain(t *testing.T) {
 	require.Len(t, list.Items, 1)
 	assert.Equal(t, []string{"Ready", "Drained"}, list.Items[0].Status)
 	assert.Equal(t, "new firmware", list.Items[0].Reason)
-	as(t, "viewer", "history", east).exits(0).says("reasoner", "UntoleratedTaint kubectl-evenkeel "+east+" <none>")
+	eventually(t, func() string { // the history of a move is written after its end
+		history := as(t, "viewer", "history", east).exits(0).stdout.String()
+		if words := strings.Join(strings.Fields(history), " "); !strings.Contains(words, "UntoleratedTaint kubectl-evenkeel "+east+" <none>") {
+			return history
+		}
+		return ""
+	})
 
 	as(t, "operator", "undo", "drain", east).exits(0).says("drain called off", "1 replica stays on "+east,
 		"Taint "+cordoned+" of "+east+" still keeps new replicas off it; to lift it: kubectl evenkeel uncordon "+east)
@@ -120,7 +126,7 @@ func TestQuestion(t *testing.T) {
 	require.NoError(t, gone.Process.Signal(syscall.SIGINT))
 	gone.exits(1).says("not confirmed; nothing was changed")
 
-	yes := as(t, "operator", "drain", west, "--timeout=90s")
+	yes := as(t, "operator", "drain", west, "--timeout="+patience.String())
 	terminal = yes.onTerminal(true)
 	yes.await("[y/N]")
 	typed(t, terminal, "y\n")
@@ -135,9 +141,10 @@ func TestUnfinished(t *testing.T) {
 	newFleet(t)
 	as(t, "operator", "pause", "-n", team).exits(1).says("forbidden")
 	as(t, "pauser", "pause", "--cluster", west).exits(0).says("namespace/" + team + " moves paused")
-	as(t, "operator", "drain", west, "--yes", "--timeout=5s", "--taint-key=other").exits(2).says(
-		"must still leave "+west, "(Paused)", west+" is not drained after ", "; the drain goes on",
+	as(t, "operator", "drain", west, "--yes", "--timeout=1s", "--taint-key=other").exits(2).says(
+		"must still leave "+west, west+" is not drained after ", "; the drain goes on",
 		"kubectl evenkeel undo drain "+west+" --taint-key=other")
+	awaitSaid(t, west, []string{"(Paused)"}, "--taint-key=other")
 	watching := as(t, "viewer", "drain", west, "--taint-key=other")
 	require.NoError(t, watching.Start())
 	watching.await("ml-team/embed-")
@@ -147,7 +154,7 @@ func TestUnfinished(t *testing.T) {
 
 	as(t, "pauser", "resume", "-A").exits(0).says("namespace/" + team + " moves go on")
 	as(t, "pauser", "resume", "-n", team).exits(0).says("was not paused by this command")
-	as(t, "viewer", "drain", west, "--taint-key=other", "--timeout=90s").exits(0).says(west + " is drained, after")
+	as(t, "viewer", "drain", west, "--taint-key=other", "--timeout="+patience.String()).exits(0).says(west + " is drained, after")
 }
 
 // TestLifted is a drain that somebody calls off while it is watched.

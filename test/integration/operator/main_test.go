@@ -164,7 +164,7 @@ func addPeople(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := controlplane.WriteKubeconfig(kubeconfig(file), config); err != nil {
+		if err := errors.Join(controlplane.WriteKubeconfig(kubeconfig(file), config), hub.AwaitRights(ctx, user)); err != nil {
 			return err
 		}
 	}

@@ -84,18 +84,27 @@ func begin(t *testing.T, cluster string) {
 }
 
 // awaitSaid follows the drain for a moment, again and again, until it says what it waits for.
-func awaitSaid(t *testing.T, cluster, part string) *command {
+func awaitSaid(t *testing.T, cluster string, parts []string, flags ...string) *command {
 	t.Helper()
 	var c *command
 	eventually(t, func() string {
-		c = as(t, "viewer", "drain", cluster, "--timeout=1s").exits(2)
-		if all := c.stdout.String(); !strings.Contains(all, part) {
-			return fmt.Sprintf("it does not say %q: %s", part, all)
+		c = as(t, "viewer", append([]string{"drain", cluster, "--timeout=1s"}, flags...)...).exits(2)
+		all := strings.Join(strings.Fields(c.stdout.String()), " ")
+		for _, part := range parts {
+			if !strings.Contains(all, part) {
+				return fmt.Sprintf("it does not say %q: %s", part, all)
+			}
 		}
 		return ""
 	})
 	t.Logf("%s%s", c.stdout, c.stderr)
 	return c.says(cluster+" is not drained after ", "; the drain goes on", "kubectl evenkeel undo drain "+cluster)
+}
+
+// awaitQuoted waits until following the drain says what the page says that it does.
+func awaitQuoted(t *testing.T, cluster string, parts ...string) {
+	t.Helper()
+	awaitSaid(t, cluster, parts).quotes(parts...)
 }
 
 // drained follows the drain to its end.
@@ -106,10 +115,11 @@ func drained(t *testing.T, cluster string) *command {
 	return c
 }
 
-// restore gives the cluster back.
+// restore gives the cluster back, and waits until nothing speaks of its drain any more.
 func restore(t *testing.T, cluster string) {
 	t.Helper()
 	as(t, "operator", "undo", "drain", cluster).exits(0)
+	eventually(t, func() string { return conditionOf(t, cluster) })
 	awaitServing(t)
 }
 
@@ -148,7 +158,7 @@ func createPolicy(t *testing.T, name string, settings evenkeel.DisruptionSetting
 func stuckPaused(t *testing.T) {
 	as(t, "pauser", "pause", "--cluster", east).exits(0)
 	begin(t, east)
-	awaitSaid(t, east, "(Paused)").quotes("Waiting, waits for moves to be resumed (Paused)")
+	awaitQuoted(t, east, "Waiting, waits for moves to be resumed (Paused)")
 	eventually(t, func() string {
 		if said := conditionOf(t, east); !strings.Contains(said, "whose move is paused (such as "+team+"/chat-") {
 			return "the condition says " + said
@@ -163,8 +173,8 @@ func stuckPaused(t *testing.T) {
 func stuckNothingFits(t *testing.T) {
 	policy := createPolicy(t, "hold", evenkeel.DisruptionSettings{WhenUnplaceable: evenkeel.WhenUnplaceableHold})
 	begin(t, east)
-	awaitSaid(t, east, "(NothingFits)").quotes("Unplaceable, waits for a destination: 0/3 clusters are available: ",
-		"Best: gpu-us-west/h200 needs 2 nodes, has 1 in all (engine main)")
+	awaitQuoted(t, east, "Unplaceable, waits for a destination: 0/3 clusters are available: ",
+		"Best: gpu-us-west/h200 needs 2 nodes, has 1 in all (engine main)", "(NothingFits)")
 	as(t, "viewer", "why", "reasoner", "-n", team).exits(0).says("gpu-us-west/h200 needs 2 nodes, has 1 in all")
 	require.NoError(t, hub.client.Delete(t.Context(), policy))
 	drained(t, east)
@@ -174,7 +184,7 @@ func stuckNothingFits(t *testing.T) {
 func stuckWaitingForBudget(t *testing.T) {
 	fail(t, east, true)
 	begin(t, west)
-	awaitSaid(t, west, "(WaitingForBudget)").quotes(
+	awaitQuoted(t, west,
 		"Waiting, waits for other replicas of the deployment to serve: at most 1 of 5 may be on the move (WaitingForBudget)")
 	fail(t, east, false)
 	drained(t, west)
@@ -187,7 +197,7 @@ func stuckFailingToServe(t *testing.T) {
 	})
 	fail(t, east, true)
 	begin(t, north)
-	awaitSaid(t, north, "did not serve within").quotes("1 replacements did not serve within 3s (readyTimeout) (FailingToServe)")
+	awaitQuoted(t, north, "1 replacements did not serve within 3s (readyTimeout) (FailingToServe)")
 	assert.Len(t, replicasOn(t, north), 2, "make before break loses none")
 
 	as(t, "operator", "cordon", east).exits(0)
@@ -243,7 +253,7 @@ func stuckUnmanaged(t *testing.T) {
 	}}}}
 	require.NoError(t, hub.client.Create(t.Context(), made))
 	begin(t, west)
-	awaitSaid(t, west, "(Unmanaged)").quotes("ml-team/batch-1 Waiting, waits for whoever keeps the replicas of ModelDeployment batch (Unmanaged)")
+	awaitQuoted(t, west, "ml-team/batch-1 Waiting, waits for whoever keeps the replicas of ModelDeployment batch (Unmanaged)")
 	require.NoError(t, hub.client.Delete(t.Context(), made))
 	drained(t, west)
 	restore(t, west)
@@ -253,7 +263,7 @@ func stuckTolerating(t *testing.T) {
 	chat := &modelplane.ModelDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "chat"}}
 	mergePatch(t, chat, `{"spec":{"template":{"spec":{"tolerations":[{"key":"modelplane.ai/maintenance","operator":"Exists","effect":"NoExecute","tolerationSeconds":600}]}}}}`)
 	begin(t, east)
-	awaitSaid(t, east, "(Tolerating)").quotes("Tolerating, waits for its tolerationSeconds to pass (Tolerating)")
+	awaitQuoted(t, east, "Tolerating, waits for its tolerationSeconds to pass (Tolerating)")
 	mergePatch(t, chat, `{"spec":{"template":{"spec":{"tolerations":null}}}}`)
 	drained(t, east)
 	restore(t, east)
@@ -275,7 +285,7 @@ func stuckPods(t *testing.T) {
 		}
 		return ""
 	})
-	awaitSaid(t, west, held.Name).quotes("waits for its pods to end (Moving)")
+	awaitSaid(t, west, []string{held.Name, "waits for its pods to end (Moving)"}).quotes("waits for its pods to end (Moving)")
 	mergePatch(t, held, `{"metadata":{"finalizers":null}}`)
 	drained(t, west)
 	restore(t, west)
@@ -299,7 +309,7 @@ func suspend(t *testing.T, name string) (resume func()) {
 func stuckScheduler(t *testing.T) {
 	resume := suspend(t, "hub-scheduler")
 	begin(t, east)
-	awaitSaid(t, east, "Placing").quotes(`Placing, waits for the scheduler "evenkeel" to place its replacement (Moving)`)
+	awaitQuoted(t, east, `Placing, waits for the scheduler "evenkeel" to place its replacement (Moving)`)
 	resume()
 	drained(t, east)
 	restore(t, east)

@@ -46,7 +46,7 @@ import (
 
 const (
 	// patience bounds every wait on a busy machine.
-	patience = 90 * time.Second
+	patience = 3 * time.Minute
 	interval = 100 * time.Millisecond
 
 	team = "ml-team"
@@ -67,8 +67,27 @@ func newFleet(t *testing.T) {
 			}
 		}
 	})
-	require.NoError(t, administrate(t.Context(), "apply", "-k", root+"/manifests/examples"))
+	examples := root + "/manifests/examples"
+	require.NoError(t, administrate(t.Context(), "apply", "-f", examples+"/inference-classes.yaml", "-f", examples+"/inference-clusters.yaml"))
+	awaitClusters(t) // what is placed before all are Ready spreads over fewer
+	require.NoError(t, administrate(t.Context(), "apply", "-k", examples))
 	awaitServing(t)
+}
+
+// awaitClusters waits until every cluster is Ready.
+func awaitClusters(t *testing.T) {
+	t.Helper()
+	eventually(t, func() string {
+		list := &modelplane.InferenceClusterList{}
+		require.NoError(t, hub.client.List(t.Context(), list))
+		for i := range list.Items {
+			c := &list.Items[i]
+			if !meta.IsStatusConditionTrue(c.Status.Conditions, modelplane.ConditionReady) {
+				return c.Name + " is not Ready"
+			}
+		}
+		return ""
+	})
 }
 
 func clearFleet(t *testing.T) {

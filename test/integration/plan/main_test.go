@@ -122,6 +122,9 @@ func addViewer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := hub.AwaitRights(ctx, "viewer"); err != nil {
+		return err
+	}
 	hub.viewerKubeconfig = filepath.Join(hub.folder, "viewer.kubeconfig")
 	return controlplane.WriteKubeconfig(hub.viewerKubeconfig, config)
 }

@@ -62,7 +62,7 @@ func TestPlanIsWhatHappens(t *testing.T) {
 		f.create(t)
 		small = append(small, f)
 	}
-	eventually(t, atRest)
+	eventually(t, allServe)
 	for _, f := range small {
 		f.grow(t)
 	}
@@ -155,6 +155,21 @@ func outcomes(t *testing.T) map[string]string {
 		}
 	}
 	return out
+}
+
+// allServe says which deployment does not have all its replicas yet.
+func allServe(ctx context.Context) string {
+	list := &modelplane.ModelDeploymentList{}
+	if err := hub.client.List(ctx, list); err != nil {
+		return err.Error()
+	}
+	for i := range list.Items {
+		d := &list.Items[i]
+		if d.Status.Replicas == nil || d.Status.Replicas.Ready != d.Spec.Replicas {
+			return fmt.Sprintf("%s has %+v of %d", d.Namespace, d.Status.Replicas, d.Spec.Replicas)
+		}
+	}
+	return ""
 }
 
 // atRest says what is still to be done: placements without a verdict, or replicas that are not ready.

@@ -53,7 +53,7 @@ import (
 
 const (
 	root     = "../../.."
-	patience = 90 * time.Second
+	patience = 3 * time.Minute
 	interval = 20 * time.Millisecond
 	// namespace that the tests place in.
 	namespace = "default"

@@ -56,20 +56,21 @@ func (h *hub) apply(folder string) {
 }
 
 // asShipped writes the kubeconfig of the scheduler's service account and its configuration from the manifests, with
-// that kubeconfig and with leases that do not take long to run out.
+// that kubeconfig and with leases that do not take long to run out, but longer than a busy machine stands still.
 func (h *hub) asShipped(folder string) string {
 	h.t.Helper()
 	require.NoError(h.t, client.IgnoreAlreadyExists(h.Create(h.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: systemNamespace}})))
 	h.apply(folder)
-	config, err := h.AddUser("system:serviceaccount:"+systemNamespace+":hub-scheduler",
-		"system:serviceaccounts", "system:serviceaccounts:"+systemNamespace, "system:authenticated")
+	const user = "system:serviceaccount:" + systemNamespace + ":hub-scheduler"
+	config, err := h.AddUser(user, "system:serviceaccounts", "system:serviceaccounts:"+systemNamespace, "system:authenticated")
 	require.NoError(h.t, err)
+	require.NoError(h.t, h.AwaitRights(h.t.Context(), user))
 	dir := h.t.TempDir()
 	require.NoError(h.t, controlplane.WriteKubeconfig(filepath.Join(dir, "kubeconfig"), config))
 
 	shipped, err := os.ReadFile(filepath.Join(root, "manifests", "hub", "scheduler", folder, "config.yaml"))
 	require.NoError(h.t, err)
-	text := strings.Replace(string(shipped), "leaderElection:\n", "leaderElection:\n  leaseDuration: 3s\n  renewDeadline: 2s\n  retryPeriod: 200ms\n", 1)
+	text := strings.Replace(string(shipped), "leaderElection:\n", "leaderElection:\n  leaseDuration: 10s\n  renewDeadline: 8s\n  retryPeriod: 500ms\n", 1)
 	text += fmt.Sprintf("clientConnection:\n  kubeconfig: %s\n", filepath.Join(dir, "kubeconfig"))
 	path := filepath.Join(dir, "config.yaml")
 	require.NoError(h.t, os.WriteFile(path, []byte(text), 0o600))

@@ -251,6 +251,8 @@ func TestAChangeWakesAPendingPlacement(t *testing.T) {
 				occupied(test)
 				// Without its placement it still costs what it is stamped with.
 				require.NoError(t, h.Delete(t.Context(), placement(test+"-other", 0)))
+				// A deletion that is seen later would be a change of its own.
+				sched.waitSaid(fmt.Sprintf(`"Delete event for scheduled pod" pod="%s/%s-other-0-1"`, namespace, test), 1)
 			},
 			message: "1 cluster(s) had too few free nodes in the pools that match",
 			change: func(test string) {

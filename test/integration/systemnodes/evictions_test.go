@@ -20,6 +20,7 @@ package systemnodes
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"strconv"
@@ -32,9 +33,9 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/ptr"
 
 	"github.com/evenkeel-io/evenkeel/internal/controlplane"
@@ -159,21 +160,14 @@ func createCases(t *testing.T, client kubernetes.Interface, cases []evictionCase
 // runPod does what the kubelet does when the containers have started.
 func runPod(t *testing.T, client kubernetes.Interface, name string, ready bool) {
 	t.Helper()
-	pods := client.CoreV1().Pods(caseNamespace)
-	require.NoError(t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		pod, err := pods.Get(t.Context(), name, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		condition := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse}
-		if ready {
-			condition.Status = corev1.ConditionTrue
-		}
-		pod.Status.Phase = corev1.PodRunning
-		pod.Status.Conditions = []corev1.PodCondition{condition}
-		_, err = pods.UpdateStatus(t.Context(), pod, metav1.UpdateOptions{})
-		return err
-	}))
+	status := corev1.ConditionFalse
+	if ready {
+		status = corev1.ConditionTrue
+	}
+	// A patch, since controllers write the pod too.
+	patch := fmt.Appendf(nil, `{"status":{"phase":"Running","conditions":[{"type":"Ready","status":%q}]}}`, status)
+	_, err := client.CoreV1().Pods(caseNamespace).Patch(t.Context(), name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	require.NoError(t, err)
 }
 
 func podsOfCase(t require.TestingT, client kubernetes.Interface, c evictionCase) []corev1.Pod {

@@ -36,7 +36,11 @@ import (
 	"github.com/evenkeel-io/evenkeel/internal/workloadcluster"
 )
 
-const root = "../../.."
+const (
+	root = "../../.."
+	// readyAfter is long enough for the prober to see a Service whose only pod starts, and short for those who wait.
+	readyAfter = 5 * workloadcluster.ProbeInterval
+)
 
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
@@ -50,6 +54,7 @@ func start(t *testing.T, options workloadcluster.Options) *workloadcluster.Clust
 	var err error
 	options.Root, err = filepath.Abs(root)
 	require.NoError(t, err)
+	options.ReadyAfter = readyAfter
 	// Cleanups run after the test's own context has ended.
 	c, err := workloadcluster.Start(context.WithoutCancel(t.Context()), options)
 	require.NoError(t, err)

@@ -146,8 +146,12 @@ func (h *testHub) addManagerUser(ctx context.Context) error {
 			return fmt.Errorf("apply %s: %w: %s", file, err, out)
 		}
 	}
-	config, err := h.AddUser("system:serviceaccount:evenkeel-system:hub-manager", "system:serviceaccounts", "system:authenticated")
+	const user = "system:serviceaccount:evenkeel-system:hub-manager"
+	config, err := h.AddUser(user, "system:serviceaccounts", "system:authenticated")
 	if err != nil {
+		return err
+	}
+	if err := h.AwaitRights(ctx, user); err != nil {
 		return err
 	}
 	h.managerKubeconfig = filepath.Join(h.folder, "manager.kubeconfig")

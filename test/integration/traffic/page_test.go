@@ -37,14 +37,14 @@ const entriesPath = `jsonpath={range .spec.entries[*]}{.cluster}{" weight="}{.we
 var (
 	uid             = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	resourceVersion = regexp.MustCompile(`(?m)^(ResourceVersion +)[0-9]+$`)
-	age             = regexp.MustCompile(`(?m)[0-9]+[sm]( |$)`)
+	age             = regexp.MustCompile(`(?m)([0-9]+[dhms])+( |$)`)
 )
 
 func steady(output string) string {
 	output = strings.ReplaceAll(output, "\r\n", "\n")
 	output = uid.ReplaceAllString(output, "UID")
 	output = resourceVersion.ReplaceAllString(output, "${1}RV")
-	return age.ReplaceAllString(output, "AGE$1")
+	return age.ReplaceAllString(output, "AGE$2")
 }
 
 func same(t *testing.T, want, got string) {

@@ -30,7 +30,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
@@ -66,14 +65,17 @@ func setTaints(t *testing.T, h *testHub, c *modelplane.InferenceCluster, taints 
 // edit changes a cluster, of which the manager writes the status meanwhile.
 func edit(t *testing.T, h *testHub, c *modelplane.InferenceCluster, change func()) {
 	t.Helper()
-	require.NoError(t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		if err := h.client.Get(t.Context(), client.ObjectKeyFromObject(c), c); err != nil {
-			return err
+	var err error
+	poll(t, "the change does not go through", func(ctx context.Context) bool {
+		if err = h.client.Get(ctx, client.ObjectKeyFromObject(c), c); err != nil {
+			return true
 		}
 		h.warnings.take()
 		change()
-		return h.client.Update(t.Context(), c)
-	}))
+		err = h.client.Update(ctx, c)
+		return !apierrors.IsConflict(err)
+	})
+	require.NoError(t, err)
 }
 
 func maintenance(value string) modelplane.Taint {

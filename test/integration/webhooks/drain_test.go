@@ -309,7 +309,7 @@ func withoutGuard(t *testing.T, do func()) {
 	removeGuard(t)
 	do()
 	require.NoError(t, hub.InstallWebhooks(t.Context(), hub.port, webhookFile))
-	awaitGuard(t)
+	require.NoError(t, hub.awaitTrust(t.Context()))
 }
 
 // probeEdit is refused exactly while the guard answers.

@@ -142,6 +142,11 @@ func (h *testHub) prepare(ctx context.Context, crds string) error {
 			return err
 		}
 	}
+	for _, program := range []string{"hub-manager", "hub-scheduler"} {
+		if err := h.AwaitRights(ctx, "system:serviceaccount:"+systemNamespace+":"+program); err != nil {
+			return err
+		}
+	}
 	return h.InstallWebhooks(ctx, h.port, webhookFile)
 }
 

@@ -35,8 +35,9 @@ import (
 
 const policies = root + "/manifests/hub/policies/"
 
-// withPolicy installs an admission policy for one test. inForce tells whether the API server applies it already.
-func withPolicy(t *testing.T, file, name string, inForce func(context.Context) bool) {
+// withPolicy installs an admission policy for one test, and waits until the API server refuses an attempt in its words:
+// one that has no right yet is refused as well.
+func withPolicy(t *testing.T, file, name, words string, attempt func(context.Context) error) {
 	t.Helper()
 	require.NoError(t, hub.InstallWebhooks(t.Context(), hub.port, policies+file))
 	t.Cleanup(func() {
@@ -44,7 +45,10 @@ func withPolicy(t *testing.T, file, name string, inForce func(context.Context) b
 			assert.NoError(t, hub.kubectl(context.Background(), "delete", kind, name))
 		}
 	})
-	poll(t, name+" does not come into force", inForce)
+	poll(t, name+" does not come into force", func(ctx context.Context) bool {
+		err := attempt(ctx)
+		return err != nil && strings.Contains(err.Error(), words)
+	})
 }
 
 // userClient is one who may do what the rules say; the rules are those of kubectl create clusterrole.
@@ -56,6 +60,7 @@ func userClient(t *testing.T, user string, rules ...string) client.Client {
 		require.NoError(t, hub.kubectl(t.Context(), args...))
 		require.NoError(t, hub.kubectl(t.Context(), "create", "clusterrolebinding", role, "--clusterrole="+role, "--user="+user))
 	}
+	require.NoError(t, hub.AwaitRights(t.Context(), user))
 	return clientOf(t, user)
 }
 
@@ -79,8 +84,8 @@ func TestTheSecondLineOfTrafficDrains(t *testing.T) {
 	})
 	huge := value(drain("a", "worker-a")) + strings.Repeat("ä", 16384)
 	require.NoError(t, hub.client.Patch(t.Context(), service, annotate(key, huge)))
-	withPolicy(t, "traffic-drain.yaml", "evenkeel-traffic-drain", func(ctx context.Context) bool {
-		return hub.client.Patch(ctx, service.DeepCopy(), annotate(key, huge+" "), client.DryRunAll) != nil
+	withPolicy(t, "traffic-drain.yaml", "evenkeel-traffic-drain", "at most 32768 are allowed", func(ctx context.Context) error {
+		return hub.client.Patch(ctx, service.DeepCopy(), annotate(key, huge+" "), client.DryRunAll)
 	})
 
 	err := hub.client.Patch(t.Context(), service.DeepCopy(), annotate(key, huge+" "))
@@ -116,8 +121,8 @@ func TestWhoSaysWhereReplicasGo(t *testing.T) {
 		`"engines":[{"name":"main","members":[{"nodePoolName":"gpus"}]}]}}}`))
 	nominate := client.RawPatch(types.MergePatchType, []byte(`{"status":{"nominatedCluster":"east"}}`))
 	someone := userClient(t, "someone@example.com", "--verb=patch,update --resource=replicaplacements.evenkeel.io/status")
-	withPolicy(t, "placement-assignment.yaml", "evenkeel-placement-assignment", func(ctx context.Context) bool {
-		return someone.Status().Patch(ctx, placement.DeepCopy(), assign, client.DryRunAll) != nil
+	withPolicy(t, "placement-assignment.yaml", "evenkeel-placement-assignment", "may not say where replicas go", func(ctx context.Context) error {
+		return someone.Status().Patch(ctx, placement.DeepCopy(), assign, client.DryRunAll)
 	})
 
 	err := someone.Status().Patch(t.Context(), placement.DeepCopy(), assign)
@@ -144,8 +149,8 @@ func TestThePermissionToDrain(t *testing.T) {
 	service := newService(t, namespaced(t), entry("worker-a", 7), entry("worker-b", 3))
 	edit := annotate(key, value(drain("a", "worker-a")))
 	editor := userClient(t, "editor@example.com", "--verb=patch --resource=inferenceservices.ome.io")
-	withPolicy(t, "drain-permission/policy.yaml", "evenkeel-drain-permission", func(ctx context.Context) bool {
-		return editor.Patch(ctx, service.DeepCopy(), edit, client.DryRunAll) != nil
+	withPolicy(t, "drain-permission/policy.yaml", "evenkeel-drain-permission", "may not edit the drains", func(ctx context.Context) error {
+		return editor.Patch(ctx, service.DeepCopy(), edit, client.DryRunAll)
 	})
 
 	err := editor.Patch(t.Context(), service.DeepCopy(), edit)

@@ -123,13 +123,19 @@ func annotate(pairs ...string) client.Patch {
 	return client.RawPatch(types.MergePatchType, patch)
 }
 
-// registerCluster makes a WorkloadCluster for one test.
+// registerCluster makes a WorkloadCluster for one test, and waits until the guard has seen it.
 func registerCluster(t *testing.T, name string) {
 	t.Helper()
 	cluster := &ome.WorkloadCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	cluster.Spec.ClusterSource.ClusterProfileRef = &ome.ClusterProfileRef{Name: name}
 	require.NoError(t, hub.client.Create(t.Context(), cluster))
 	t.Cleanup(func() { require.NoError(t, hub.client.Delete(context.Background(), cluster)) })
+	service := &ome.InferenceService{ObjectMeta: annotated(key, value(drain("probe", name)))}
+	service.Namespace, service.GenerateName = "default", "probe-"
+	poll(t, "the guard does not see the WorkloadCluster", func(ctx context.Context) bool {
+		err := hub.client.Create(ctx, service.DeepCopy(), client.DryRunAll)
+		return err == nil && !strings.Contains(strings.Join(hub.warnings.take(), "\n"), "unknown cluster")
+	})
 }
 
 func metav1Named(namespace, name string) metav1.ObjectMeta {
