@@ -18,6 +18,9 @@ package controlplane
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -34,6 +37,22 @@ import (
 type portReservation struct {
 	fd   int
 	port int
+}
+
+// FreePort picks a loopback port for a program that cannot share one with a reservation. It lies below those that the
+// kernel gives to outgoing connections and to who asks for any, so that it is still free when the program starts a moment
+// later, or a second time.
+func FreePort() (int, error) {
+	const first, ports, tries = 20000, 10000, 100
+	var err error
+	for range tries {
+		port := first + rand.IntN(ports)
+		var listener net.Listener
+		if listener, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
+			return port, listener.Close()
+		}
+	}
+	return 0, fmt.Errorf("find a free loopback port: %w", err)
 }
 
 func reservePort() (*portReservation, error) {

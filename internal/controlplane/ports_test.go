@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strconv"
 	"syscall"
 	"testing"
 
@@ -75,4 +76,13 @@ func TestReservedPortsDiffer(t *testing.T) {
 		assert.False(t, seen[reservation.port], "port %d was given out twice", reservation.port)
 		seen[reservation.port] = true
 	}
+}
+
+func TestFreePort(t *testing.T) {
+	port, err := FreePort()
+	require.NoError(t, err)
+	assert.Less(t, port, 32768, "outgoing connections may take what lies above")
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	require.NoError(t, err)
+	assert.NoError(t, listener.Close())
 }

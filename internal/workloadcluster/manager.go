@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,7 +47,7 @@ func (c *Cluster) InstallEvenkeel(ctx context.Context, settings map[string]any) 
 	if err := c.createNamespace(ctx, SystemNamespace); err != nil {
 		return err
 	}
-	address, err := freeAddress()
+	port, err := controlplane.FreePort()
 	if err != nil {
 		return err
 	}
@@ -63,22 +62,14 @@ func (c *Cluster) InstallEvenkeel(ctx context.Context, settings map[string]any) 
 				return err
 			}
 		}
-		if err := lead(object, address.Port); err != nil {
+		if err := lead(object, port); err != nil {
 			return err
 		}
 		if _, err := c.apply(ctx, "installer", object); err != nil {
 			return err
 		}
 	}
-	return c.startManager(ctx, config, address, settings)
-}
-
-func freeAddress() (*net.TCPAddr, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	return listener.Addr().(*net.TCPAddr), listener.Close()
+	return c.startManager(ctx, config, port, settings)
 }
 
 // render gives the objects of the shipped manifests.
@@ -124,7 +115,7 @@ func lead(object *unstructured.Unstructured, port int) error {
 	return nil
 }
 
-func (c *Cluster) startManager(ctx context.Context, shipped string, address *net.TCPAddr, settings map[string]any) error {
+func (c *Cluster) startManager(ctx context.Context, shipped string, port int, settings map[string]any) error {
 	const name = "system:serviceaccount:" + SystemNamespace + ":" + managerName
 	user, err := c.AddUser(name, "system:serviceaccounts", "system:serviceaccounts:"+SystemNamespace, "system:authenticated")
 	if err != nil {
@@ -145,7 +136,7 @@ func (c *Cluster) startManager(ctx context.Context, shipped string, address *net
 	here := map[string]any{
 		"healthBindAddress":  "0",
 		"metricsBindAddress": "0",
-		"webhooks":           map[string]any{"bindAddress": address.String()},
+		"webhooks":           map[string]any{"bindAddress": fmt.Sprintf("127.0.0.1:%d", port)},
 		// One process: another one's lease need not be waited for after a kill.
 		"leaderElection": map[string]any{"leaderElect": false},
 		"touch":          map[string]any{"interval": "50ms"},

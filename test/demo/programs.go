@@ -22,7 +22,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -97,13 +96,8 @@ func (h *hub) startPrograms(ctx context.Context) error {
 }
 
 // installWebhooks has the API server call hub-manager on a port of this machine.
-func (h *hub) installWebhooks(ctx context.Context) error {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	h.webhookPort = listener.Addr().(*net.TCPAddr).Port
-	if err := listener.Close(); err != nil {
+func (h *hub) installWebhooks(ctx context.Context) (err error) {
+	if h.webhookPort, err = controlplane.FreePort(); err != nil {
 		return err
 	}
 	return h.plane.InstallWebhooks(ctx, h.webhookPort, filepath.Join(h.root, "manifests", "hub", "manager", "webhooks.yaml"))

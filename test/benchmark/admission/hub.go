@@ -120,7 +120,7 @@ func (h *hub) bareKind() (string, error) {
 
 // installGuard applies the shipped configuration, runs hub-manager and waits until it judges drains.
 func (h *hub) installGuard(ctx context.Context) error {
-	port, err := harness.FreePort()
+	port, err := controlplane.FreePort()
 	if err != nil {
 		return err
 	}

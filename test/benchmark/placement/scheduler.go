@@ -46,7 +46,7 @@ func startScheduler(ctx context.Context, a *attempt) (*scheduler, error) {
 	if err != nil {
 		return nil, err
 	}
-	port, err := harness.FreePort()
+	port, err := controlplane.FreePort()
 	if err != nil {
 		return nil, err
 	}

@@ -135,11 +135,11 @@ func TestTolerations(t *testing.T) {
 	w.awaitDrained(fmt.Sprintf("False ReplicasLeft: 1 replica must still leave: 1 tolerating the taint for a time (default/%s, which waits for its tolerationSeconds to pass)", r.Name))
 
 	w.eventually(func() string { // the manager may write it too
-		if err := hub.client.Get(t.Context(), client.ObjectKeyFromObject(d), d); err != nil {
+		if err := hub.Client.Get(t.Context(), client.ObjectKeyFromObject(d), d); err != nil {
 			return err.Error()
 		}
 		d.Spec.Template.Spec.Tolerations[0].TolerationSeconds = nil
-		if err := hub.client.Update(t.Context(), d); err != nil {
+		if err := hub.Client.Update(t.Context(), d); err != nil {
 			return err.Error()
 		}
 		return ""

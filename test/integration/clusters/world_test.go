@@ -22,13 +22,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -37,17 +32,15 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
+	"github.com/evenkeel-io/evenkeel/internal/controlplane"
 	"github.com/evenkeel-io/evenkeel/internal/placement"
+	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
 )
-
-// patience bounds every wait on a busy machine.
-const patience = 90 * time.Second
 
 // world is a cluster of a test's own, and a manager that reports about it.
 type world struct {
@@ -69,67 +62,34 @@ func newWorld(t *testing.T, stuckAfter time.Duration) *world {
 	// Somebody else's condition, as Modelplane would write it.
 	status := w.cluster()
 	meta.SetStatusCondition(&status.Status.Conditions, metav1.Condition{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Available"})
-	require.NoError(t, hub.client.Status().Update(t.Context(), status))
-	w.metrics = freeAddress(t)
-	w.startManager(stuckAfter)
-	return w
-}
-
-func freeAddress(t *testing.T) string {
-	socket, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, hub.Client.Status().Update(t.Context(), status))
+	port, err := controlplane.FreePort()
 	require.NoError(t, err)
-	defer func() { assert.NoError(t, socket.Close()) }()
-	return socket.Addr().String()
-}
-
-func (w *world) startManager(stuckAfter time.Duration) {
-	config := filepath.Join(w.t.TempDir(), "manager.yaml")
-	require.NoError(w.t, os.WriteFile(config, fmt.Appendf(nil, `apiVersion: config.evenkeel.io/v1alpha1
-kind: HubManagerConfiguration
-leaderElection: {leaderElect: false}
-healthBindAddress: "0"
-metricsBindAddress: %q
-webhooks: {bindAddress: "0"}
-inferenceClusters: {stuckAfter: %s}
-`, w.metrics, stuckAfter), 0o600))
-	logPath := filepath.Join(w.t.TempDir(), "manager.log")
-	log, err := os.Create(logPath)
-	require.NoError(w.t, err)
-	defer func() { assert.NoError(w.t, log.Close()) }() // the child has its own copy
-	manager := exec.Command(filepath.Join(root, "bin", "hub-manager"), "--kubeconfig="+hub.managerKubeconfig, "--config="+config)
-	manager.Stdout, manager.Stderr = log, log
-	manager.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	require.NoError(w.t, manager.Start(), "run make build first")
-	w.t.Cleanup(func() {
-		_ = manager.Process.Kill()
-		_ = manager.Wait()
-		if w.t.Failed() {
-			content, _ := os.ReadFile(logPath)
-			w.t.Logf("hub-manager:\n%s", content)
-		}
-	})
+	w.metrics = fmt.Sprintf("127.0.0.1:%d", port)
+	hub.RunManager(t, managerKubeconfig, fmt.Sprintf("metricsBindAddress: %q\ninferenceClusters: {stuckAfter: %s}\n", w.metrics, stuckAfter))
+	return w
 }
 
 // create makes an object that goes at the end of the test.
 func (w *world) create(o client.Object) {
 	w.t.Helper()
-	require.NoError(w.t, hub.client.Create(w.t.Context(), o))
+	require.NoError(w.t, hub.Client.Create(w.t.Context(), o))
 	w.t.Cleanup(func() {
-		assert.NoError(w.t, client.IgnoreNotFound(hub.client.Delete(context.Background(), o)))
+		assert.NoError(w.t, client.IgnoreNotFound(hub.Client.Delete(context.Background(), o)))
 	})
 }
 
 func (w *world) cluster() *modelplane.InferenceCluster {
 	w.t.Helper()
 	c := &modelplane.InferenceCluster{}
-	require.NoError(w.t, hub.client.Get(w.t.Context(), client.ObjectKey{Name: w.name}, c))
+	require.NoError(w.t, hub.Client.Get(w.t.Context(), client.ObjectKey{Name: w.name}, c))
 	return c
 }
 
 // patch changes the cluster by a merge patch.
 func (w *world) patch(patch string) {
 	w.t.Helper()
-	require.NoError(w.t, hub.client.Patch(w.t.Context(), w.cluster(), client.RawPatch("application/merge-patch+json", []byte(patch))))
+	require.NoError(w.t, hub.Client.Patch(w.t.Context(), w.cluster(), client.RawPatch("application/merge-patch+json", []byte(patch))))
 }
 
 func (w *world) drain() {
@@ -170,7 +130,7 @@ func (w *world) placement(deployment string, index int32, tolerations ...modelpl
 	w.create(p)
 	p.Status.Assignment = &evenkeel.Assignment{ClusterName: w.name, Index: index, Engines: []evenkeel.EngineAssignment{}}
 	meta.SetStatusCondition(&p.Status.Conditions, metav1.Condition{Type: evenkeel.ConditionReady, Status: metav1.ConditionTrue, Reason: "ReplicaReady"})
-	require.NoError(w.t, hub.client.Status().Update(w.t.Context(), p))
+	require.NoError(w.t, hub.Client.Status().Update(w.t.Context(), p))
 	return p
 }
 
@@ -178,14 +138,14 @@ func (w *world) placement(deployment string, index int32, tolerations ...modelpl
 func (w *world) leaves(p *evenkeel.ReplicaPlacement, reason, waitingFor string) {
 	w.t.Helper()
 	w.eventually(func() string {
-		if err := hub.client.Get(w.t.Context(), client.ObjectKeyFromObject(p), p); err != nil {
+		if err := hub.Client.Get(w.t.Context(), client.ObjectKeyFromObject(p), p); err != nil {
 			return err.Error()
 		}
 		meta.SetStatusCondition(&p.Status.Conditions, metav1.Condition{
 			Type: evenkeel.ConditionDisruptionTarget, Status: metav1.ConditionTrue, Reason: evenkeel.CauseTaint,
 		})
 		p.Status.Move = &evenkeel.Move{Reason: reason, WaitingFor: waitingFor}
-		if err := hub.client.Status().Update(w.t.Context(), p); err != nil {
+		if err := hub.Client.Status().Update(w.t.Context(), p); err != nil {
 			return err.Error()
 		}
 		return ""
@@ -194,7 +154,7 @@ func (w *world) leaves(p *evenkeel.ReplicaPlacement, reason, waitingFor string) 
 
 func (w *world) delete(o client.Object) {
 	w.t.Helper()
-	require.NoError(w.t, hub.client.Delete(w.t.Context(), o))
+	require.NoError(w.t, hub.Client.Delete(w.t.Context(), o))
 }
 
 // drained gives the condition as "status reason: message", or nothing.
@@ -220,19 +180,14 @@ func (w *world) awaitDrained(want string) {
 // eventually waits until problem finds none.
 func (w *world) eventually(problem func() string) {
 	w.t.Helper()
-	last := ""
-	err := wait.PollUntilContextTimeout(w.t.Context(), 100*time.Millisecond, patience, true, func(context.Context) (bool, error) {
-		last = problem()
-		return last == "", nil
-	})
-	require.NoError(w.t, err, last)
+	hubtest.Eventually(w.t, problem)
 }
 
 // events counts what was told of the cluster by reason, and gives the last note of each.
 func (w *world) events() (counts map[string]int, notes map[string]string) {
 	w.t.Helper()
 	list := &eventsv1.EventList{}
-	require.NoError(w.t, hub.client.List(w.t.Context(), list))
+	require.NoError(w.t, hub.Client.List(w.t.Context(), list))
 	uid := w.cluster().UID
 	counts, notes = map[string]int{}, map[string]string{}
 	for i := range list.Items {

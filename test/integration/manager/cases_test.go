@@ -374,7 +374,7 @@ func TestTerminatingReplicaHoldsItsNodes(t *testing.T) {
 	w := newWorld(t, standin.Options{})
 	w.cluster("east", 1)
 	other := w.existing("other", "east", 0, "h", func(r *modelplane.ModelReplica) { r.Finalizers = []string{"acme.test/hold"} })
-	require.NoError(t, hub.client.Delete(w.ctx, other))
+	require.NoError(t, hub.Client.Delete(w.ctx, other))
 	w.deploy("chat", 1)
 	w.expectCondition("chat", replicasScheduled, metav1.ConditionFalse, "InsufficientCapacity", "0 of 1 replicas scheduled (checked 1 clusters): 0/1 clusters are available: ...")
 	w.expect("other@east/0(h) terminating")

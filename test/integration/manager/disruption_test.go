@@ -21,7 +21,6 @@ package manager
 import (
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -38,11 +37,9 @@ import (
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
+	"github.com/evenkeel-io/evenkeel/internal/controlplane"
 	"github.com/evenkeel-io/evenkeel/internal/standin"
 )
-
-// longPatience is for moves that take several steps on a machine that has much else to do.
-const longPatience = 90 * time.Second
 
 func (w *world) policy(name string, settings evenkeel.DisruptionSettings) *evenkeel.DisruptionPolicy {
 	w.t.Helper()
@@ -50,7 +47,7 @@ func (w *world) policy(name string, settings evenkeel.DisruptionSettings) *evenk
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
 		Spec:       evenkeel.DisruptionPolicySpec{Selector: &metav1.LabelSelector{}, DisruptionSettings: settings},
 	}
-	require.NoError(w.t, hub.client.Create(w.ctx, p))
+	require.NoError(w.t, hub.Client.Create(w.ctx, p))
 	return p
 }
 
@@ -58,7 +55,7 @@ func (w *world) policy(name string, settings evenkeel.DisruptionSettings) *evenk
 func (w *world) serving() int {
 	w.t.Helper()
 	list := &modelplane.ModelReplicaList{}
-	require.NoError(w.t, hub.client.List(w.ctx, list, client.InNamespace(w.namespace)))
+	require.NoError(w.t, hub.Client.List(w.ctx, list, client.InNamespace(w.namespace)))
 	n := 0
 	for i := range list.Items {
 		r := &list.Items[i]
@@ -72,14 +69,14 @@ func (w *world) serving() int {
 func (w *world) placement(name string) *evenkeel.ReplicaPlacement {
 	w.t.Helper()
 	p := &evenkeel.ReplicaPlacement{}
-	require.NoError(w.t, hub.client.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, p))
+	require.NoError(w.t, hub.Client.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, p))
 	return p
 }
 
 // expectMove waits until a placement's move is at a step for a reason.
 func (w *world) expectMove(name, step, reason string) {
 	w.t.Helper()
-	w.eventuallyWithin(longPatience, func() string {
+	w.eventually(func() string {
 		m := w.placement(name).Status.Move
 		if m == nil || m.Step != step || m.Reason != reason {
 			return fmt.Sprintf("the move of %s is %+v", name, m)
@@ -90,9 +87,9 @@ func (w *world) expectMove(name, step, reason string) {
 
 func (w *world) expectServing(deployment, cluster string, n int) {
 	w.t.Helper()
-	w.eventuallyWithin(longPatience, func() string {
+	w.eventually(func() string {
 		list := &modelplane.ModelReplicaList{}
-		require.NoError(w.t, hub.client.List(w.ctx, list, client.InNamespace(w.namespace), client.MatchingLabels{modelplane.LabelDeployment: deployment}))
+		require.NoError(w.t, hub.Client.List(w.ctx, list, client.InNamespace(w.namespace), client.MatchingLabels{modelplane.LabelDeployment: deployment}))
 		serving := 0
 		for i := range list.Items {
 			r := &list.Items[i]
@@ -114,9 +111,11 @@ func (w *world) expectServing(deployment, cluster string, n int) {
 func TestDisruptionPolicies(t *testing.T) {
 	w := newIdleWorld(t)
 	w.startStandIn(standin.Options{LoadTime: 500 * time.Millisecond})
-	w.scheduler = startScheduler(t)
-	metrics := freeAddress(t)
-	w.manager = startManagerServing(t, metrics, "leaderElection: {leaderElect: false}", "settleTime: 1s", "  disruption: {readyTimeout: 2m}\n  stepEvents: true\n")
+	w.scheduler = hub.RunScheduler(t)
+	port, err := controlplane.FreePort()
+	require.NoError(t, err)
+	metrics := fmt.Sprintf("127.0.0.1:%d", port)
+	w.manager = startManagerWith(t, alone+"\nmetricsBindAddress: "+metrics, quick, "  disruption: {readyTimeout: 2m}\n  stepEvents: true\n")
 
 	w.run("MakeBeforeBreak never has fewer replicas than are wanted", func(w *world) {
 		w.cluster("east", 2)
@@ -126,7 +125,7 @@ func TestDisruptionPolicies(t *testing.T) {
 		w.cluster("west", 2)
 		w.setTaints("east", retire)
 		fewest := 2
-		w.eventuallyWithin(longPatience, func() string {
+		w.eventually(func() string {
 			fewest = min(fewest, w.serving())
 			if got := w.replicas(); len(got) != 2 || got[0] != "chat@west/0(h)" || got[1] != "chat@west/1(h)" {
 				return fmt.Sprint(got)
@@ -204,14 +203,14 @@ func TestDisruptionPolicies(t *testing.T) {
 		w.cluster("west", 1, failing)
 		w.setTaints("east", retire)
 		w.expectMove("chat-0-1", evenkeel.StepWaiting, evenkeel.LeavingNotServing)
-		w.eventuallyWithin(longPatience, func() string {
+		w.eventually(func() string {
 			if got := w.replicas(); len(got) != 1 || got[0] != "chat@east/0(h)" {
 				return fmt.Sprint(got)
 			}
 			return ""
 		})
 		w.expectEvent("chat", "ReplacementRolledBack", "does not serve on west after 2s (readyTimeout)")
-		require.NoError(t, hub.client.Delete(w.ctx, policy))
+		require.NoError(t, hub.Client.Delete(w.ctx, policy))
 	})
 
 	w.run("a taint that is tolerated for a time", func(w *world) {
@@ -244,14 +243,6 @@ func TestDisruptionPolicies(t *testing.T) {
 		`evenkeel_move_waits_total{reason="Paused"} `, `evenkeel_move_waits_total{reason="WaitingForBudget"} `,
 		`evenkeel_move_waits_total{reason="NothingFits"} `, `evenkeel_move_waits_total{reason="FailingToServe"} `,
 		`evenkeel_move_step_duration_seconds_count{step="Waiting"} `, `evenkeel_move_step_duration_seconds_count{step="Loading"} `)
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	socket, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { assert.NoError(t, socket.Close()) }()
-	return socket.Addr().String()
 }
 
 // expectMetrics waits until a manager serves lines that begin so.
@@ -309,7 +300,7 @@ func TestDisruptionPolicyValidation(t *testing.T) {
 				Spec:       evenkeel.DisruptionPolicySpec{Selector: &metav1.LabelSelector{}},
 			}
 			tc.change(&p.Spec)
-			err := hub.client.Create(w.ctx, p)
+			err := hub.Client.Create(w.ctx, p)
 			if tc.want == "" {
 				require.NoError(t, err)
 				return

@@ -38,6 +38,7 @@ import (
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/controlplane"
 	"github.com/evenkeel-io/evenkeel/internal/standin"
+	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
 )
 
 const (
@@ -76,7 +77,7 @@ func TestDrainsSurviveKills(t *testing.T) {
 func newDrainWorld(t *testing.T) *world {
 	w := newIdleWorld(t)
 	w.startStandIn(standin.Options{LoadTime: 20 * time.Millisecond})
-	w.scheduler = startScheduler(t)
+	w.scheduler = hub.RunScheduler(t)
 	w.manager = startManager(t, "")
 	for i := range drainClusters {
 		w.cluster(drainCluster(i), drainDeployments*drainReplicas)
@@ -84,7 +85,7 @@ func newDrainWorld(t *testing.T) *world {
 	careful := &evenkeel.DisruptionPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "careful"}}
 	careful.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"careful": "true"}}
 	careful.Spec.Strategy = evenkeel.StrategyMakeBeforeBreak
-	require.NoError(t, hub.client.Create(w.ctx, careful))
+	require.NoError(t, hub.Client.Create(w.ctx, careful))
 	for i := range drainDeployments {
 		w.deploy(fmt.Sprintf("d%d", i), drainReplicas, func(d *modelplane.ModelDeployment) {
 			d.Labels = map[string]string{"careful": fmt.Sprint(isCareful(i))}
@@ -127,11 +128,11 @@ func (w *world) taintAll(clusters []string, list ...modelplane.Taint) {
 	for _, name := range clusters {
 		w.persist("taint "+name, func(ctx context.Context) error {
 			c := &modelplane.InferenceCluster{}
-			if err := hub.client.Get(ctx, client.ObjectKey{Name: name}, c); err != nil {
+			if err := hub.Client.Get(ctx, client.ObjectKey{Name: name}, c); err != nil {
 				return err
 			}
 			c.Spec.Taints = list
-			return hub.client.Update(ctx, c)
+			return hub.Client.Update(ctx, c)
 		})
 	}
 }
@@ -140,7 +141,7 @@ func (w *world) taintAll(clusters []string, list ...modelplane.Taint) {
 func (w *world) persist(what string, try func(context.Context) error) {
 	w.t.Helper()
 	var last error
-	err := wait.PollUntilContextTimeout(w.ctx, interval, drainPatience, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(w.ctx, hubtest.Interval, drainPatience, true, func(ctx context.Context) (bool, error) {
 		last = try(ctx)
 		return last == nil, nil
 	})
@@ -153,7 +154,7 @@ func (w *world) awaitRound(what string, drained []string) {
 	w.t.Helper()
 	w.persist(what, func(ctx context.Context) error {
 		list := &modelplane.ModelReplicaList{}
-		if err := hub.client.List(ctx, list, client.InNamespace(w.namespace)); err != nil {
+		if err := hub.Client.List(ctx, list, client.InNamespace(w.namespace)); err != nil {
 			return err
 		}
 		if len(list.Items) != drainDeployments*drainReplicas {
@@ -166,7 +167,7 @@ func (w *world) awaitRound(what string, drained []string) {
 		}
 		for _, name := range drained {
 			c := &modelplane.InferenceCluster{}
-			if err := hub.client.Get(ctx, client.ObjectKey{Name: name}, c); err != nil {
+			if err := hub.Client.Get(ctx, client.ObjectKey{Name: name}, c); err != nil {
 				return err
 			}
 			if !meta.IsStatusConditionTrue(c.Status.Conditions, evenkeel.ConditionDrained) {
@@ -189,10 +190,10 @@ func (w *world) watchBudgets() (result func() error) {
 	done.Go(func() {
 		for ctx.Err() == nil && found == nil {
 			list := &modelplane.ModelReplicaList{}
-			if err := hub.client.List(ctx, list, client.InNamespace(w.namespace)); err == nil {
+			if err := hub.Client.List(ctx, list, client.InNamespace(w.namespace)); err == nil {
 				found = checkBudgets(list.Items)
 			}
-			waitFor(ctx, interval)
+			waitFor(ctx, hubtest.Interval)
 		}
 	})
 	return func() error {
@@ -229,7 +230,7 @@ func (w *world) endState() []string {
 	w.persist("read the end state", func(ctx context.Context) error {
 		lines = nil
 		list := &evenkeel.ReplicaPlacementList{}
-		if err := hub.client.List(ctx, list, client.InNamespace(w.namespace)); err != nil {
+		if err := hub.Client.List(ctx, list, client.InNamespace(w.namespace)); err != nil {
 			return err
 		}
 		for i := range list.Items {
@@ -264,13 +265,13 @@ func (w *world) killAnything() (stop func() map[string]int) {
 			if ctx.Err() != nil {
 				return
 			}
-			victim, kill := "manager", w.manager.killAndRun
+			victim, kill := "manager", w.manager.Again
 			switch {
 			case round%12 == 4:
 				// Seldom: the garbage collector's watches wait longer after each time, and deletions wait for it.
 				victim, kill = "API server", w.killAPIServer
 			case random.IntN(3) == 0:
-				victim, kill = "scheduler", w.scheduler.killAndRun
+				victim, kill = "scheduler", w.scheduler.Again
 			}
 			if err := kill(ctx); err != nil {
 				w.t.Errorf("start the %s again: %v", victim, err)

@@ -43,7 +43,7 @@ import (
 func (w *world) placements() []evenkeel.ReplicaPlacement {
 	w.t.Helper()
 	list := &evenkeel.ReplicaPlacementList{}
-	require.NoError(w.t, hub.client.List(w.ctx, list, client.InNamespace(w.namespace)))
+	require.NoError(w.t, hub.Client.List(w.ctx, list, client.InNamespace(w.namespace)))
 	return list.Items
 }
 
@@ -94,7 +94,7 @@ func TestFaults(t *testing.T) {
 		c := w.cluster("east", 4)
 		w.deploy("chat", 1)
 		w.expect("chat@east/0(h)")
-		require.NoError(t, hub.client.Delete(w.ctx, c))
+		require.NoError(t, hub.Client.Delete(w.ctx, c))
 		w.expectCondition("chat", replicasScheduled, metav1.ConditionFalse, "NoClusters", "there are no InferenceClusters")
 		w.always(2*time.Second, func() string { return differ(w.replicas(), "chat@east/0(h)") })
 	})
@@ -207,10 +207,10 @@ func TestFaults(t *testing.T) {
 		w.deploy("chat", 1)
 		w.expectCondition("chat", replicasReady, metav1.ConditionTrue, "AllReplicasReady", "1 of 1 ready")
 		old := w.replica("chat-32a9b").UID
-		require.NoError(t, hub.client.Delete(w.ctx, w.replica("chat-32a9b")))
+		require.NoError(t, hub.Client.Delete(w.ctx, w.replica("chat-32a9b")))
 		w.eventually(func() string {
 			list := &modelplane.ModelReplicaList{}
-			require.NoError(t, hub.client.List(w.ctx, list, client.InNamespace(w.namespace)))
+			require.NoError(t, hub.Client.List(w.ctx, list, client.InNamespace(w.namespace)))
 			if len(list.Items) != 1 || list.Items[0].UID == old {
 				return "not replaced"
 			}
@@ -225,7 +225,7 @@ func TestFaults(t *testing.T) {
 		w.deploy("chat", 2)
 		w.expectCondition("chat", replicasReady, metav1.ConditionTrue, "AllReplicasReady", "2 of 2 ready")
 		uids := []any{w.replica("chat-32a9b").UID, w.replica("chat-f7a54").UID}
-		require.NoError(t, hub.client.DeleteAllOf(w.ctx, &evenkeel.ReplicaPlacement{}, client.InNamespace(w.namespace)))
+		require.NoError(t, hub.Client.DeleteAllOf(w.ctx, &evenkeel.ReplicaPlacement{}, client.InNamespace(w.namespace)))
 		w.expectPlacements(2)
 		w.stays("chat@east/0(h)", "chat@east/1(h)")
 		assert.Equal(t, uids, []any{w.replica("chat-32a9b").UID, w.replica("chat-f7a54").UID})
@@ -239,7 +239,7 @@ func TestFaults(t *testing.T) {
 			if e == nil {
 				return "no endpoint"
 			}
-			require.NoError(t, client.IgnoreNotFound(hub.client.Delete(w.ctx, e)))
+			require.NoError(t, client.IgnoreNotFound(hub.Client.Delete(w.ctx, e)))
 			return ""
 		})
 		w.expectEndpoint("chat-32a9b", "http://192.0.2.1/"+w.namespace+"/chat-32a9b/v1", "/"+w.namespace+"/chat-32a9b/")
@@ -261,7 +261,7 @@ func TestFaults(t *testing.T) {
 				Engines: placement.RequirementsOf([]modelplane.Engine{engine("main", atLeast80Gi)}),
 			},
 		}
-		require.NoError(t, hub.client.Create(w.ctx, foreign))
+		require.NoError(t, hub.Client.Create(w.ctx, foreign))
 		w.cluster("east", 4)
 		w.deploy("chat", 1)
 		w.stays("chat@east/0(h)")
@@ -273,8 +273,8 @@ func TestFaults(t *testing.T) {
 		w.expectCondition("chat", replicasScheduled, metav1.ConditionFalse, "PriorityClassNotFound", "PriorityClass urgent not found; holding replica placement")
 		w.stays()
 		class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "urgent"}, Value: 7, PreemptionPolicy: ptr.To(corev1.PreemptNever)}
-		require.NoError(t, hub.client.Create(w.ctx, class))
-		defer func() { require.NoError(t, hub.client.Delete(w.ctx, class)) }()
+		require.NoError(t, hub.Client.Create(w.ctx, class))
+		defer func() { require.NoError(t, hub.Client.Delete(w.ctx, class)) }()
 		w.stays("chat@east/0(h)")
 		spec := w.placements()[0].Spec
 		assert.Equal(t, int32(7), *spec.Priority)
@@ -288,9 +288,9 @@ func TestFaults(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "none"},
 			Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/modelreplicas.modelplane.ai": resource.MustParse("0")}},
 		}
-		require.NoError(t, hub.client.Create(w.ctx, quota))
+		require.NoError(t, hub.Client.Create(w.ctx, quota))
 		w.eventually(func() string {
-			require.NoError(t, hub.client.Get(w.ctx, client.ObjectKeyFromObject(quota), quota))
+			require.NoError(t, hub.Client.Get(w.ctx, client.ObjectKeyFromObject(quota), quota))
 			if len(quota.Status.Hard) == 0 {
 				return "the quota is not in force"
 			}
@@ -308,7 +308,7 @@ func TestFaults(t *testing.T) {
 			}
 			return "no placement says so"
 		})
-		require.NoError(t, hub.client.Delete(w.ctx, quota))
+		require.NoError(t, hub.Client.Delete(w.ctx, quota))
 		// After a pause the next attempt goes to the other cluster.
 		w.expect("chat@west/0(h)")
 	})
@@ -326,13 +326,13 @@ func TestFaults(t *testing.T) {
 func TestAClusterDeletedAndMadeAgainInTime(t *testing.T) {
 	w := newIdleWorld(t)
 	w.startStandIn(standin.Options{})
-	w.scheduler = startScheduler(t)
-	w.manager = startManagerWith(t, "leaderElection: {leaderElect: false}", "settleTime: 10m", "")
+	w.scheduler = hub.RunScheduler(t)
+	w.manager = startManagerWith(t, alone, "settleTime: 10m", "")
 	c := w.cluster("east", 4)
 	w.cluster("west", 4)
 	w.deploy("chat", 1)
 	w.expect("chat@east/0(h)")
-	require.NoError(t, hub.client.Delete(w.ctx, c))
+	require.NoError(t, hub.Client.Delete(w.ctx, c))
 	w.eventually(func() string {
 		target := meta.FindStatusCondition(w.placement("chat-0-1").Status.Conditions, evenkeel.ConditionDisruptionTarget)
 		if target == nil {
@@ -366,18 +366,18 @@ func TestImmutableFields(t *testing.T) {
 			Engines: placement.RequirementsOf([]modelplane.Engine{engine("main", atLeast80Gi)}),
 		},
 	}
-	require.NoError(t, hub.client.Create(w.ctx, p))
+	require.NoError(t, hub.Client.Create(w.ctx, p))
 	p.Status.Assignment = &evenkeel.Assignment{ClusterName: "east", Engines: []evenkeel.EngineAssignment{
 		{Name: "main", Members: []evenkeel.MemberAssignment{{NodePoolName: "h"}}},
 	}}
-	require.NoError(t, hub.client.Status().Update(w.ctx, p))
+	require.NoError(t, hub.Client.Status().Update(w.ctx, p))
 	moved := p.DeepCopy()
 	moved.Status.Assignment.ClusterName = "west"
-	assert.True(t, apierrors.IsInvalid(hub.client.Status().Update(w.ctx, moved)))
+	assert.True(t, apierrors.IsInvalid(hub.Client.Status().Update(w.ctx, moved)))
 	unassigned := p.DeepCopy()
 	unassigned.Status.Assignment = nil
-	assert.True(t, apierrors.IsInvalid(hub.client.Status().Update(w.ctx, unassigned)))
+	assert.True(t, apierrors.IsInvalid(hub.Client.Status().Update(w.ctx, unassigned)))
 	renamed := p.DeepCopy()
 	renamed.Spec.Slot = 5
-	assert.True(t, apierrors.IsInvalid(hub.client.Update(w.ctx, renamed)))
+	assert.True(t, apierrors.IsInvalid(hub.Client.Update(w.ctx, renamed)))
 }

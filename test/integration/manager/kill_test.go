@@ -35,11 +35,14 @@ import (
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/placement"
 	"github.com/evenkeel-io/evenkeel/internal/standin"
+	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
 )
 
 const (
 	killDeployments = 40
 	killReplicas    = 5
+	// killPatience bounds each half: what is killed has to come back first, over and over.
+	killPatience = 2 * hubtest.Patience
 )
 
 // TestKills places 200 replicas and drains a cluster while manager and scheduler are killed over and over: no replica is
@@ -47,7 +50,7 @@ const (
 func TestKills(t *testing.T) {
 	w := newIdleWorld(t)
 	w.startStandIn(standin.Options{})
-	w.scheduler = startScheduler(t)
+	w.scheduler = hub.RunScheduler(t)
 	w.manager = startManager(t, "")
 	// West and north together have room for what east has to give.
 	for _, name := range []string{"east", "north", "west"} {
@@ -58,9 +61,9 @@ func TestKills(t *testing.T) {
 	for i := range killDeployments {
 		w.deploy(fmt.Sprintf("d%d", i), killReplicas)
 	}
-	w.eventuallyWithin(4*time.Minute, w.allServe)
+	w.eventuallyWithin(killPatience, w.allServe)
 	w.setTaints("east", retire)
-	w.eventuallyWithin(4*time.Minute, func() string {
+	w.eventuallyWithin(killPatience, func() string {
 		for _, r := range w.replicaList() {
 			if r.Spec.ClusterName == "east" {
 				return "replicas are left on east"
@@ -71,7 +74,7 @@ func TestKills(t *testing.T) {
 	kills := stop()
 	t.Logf("killed %d times", kills)
 	assert.Greater(t, kills, 4, "the test proves little")
-	w.eventuallyWithin(time.Minute, w.allServe)
+	w.eventually(w.allServe)
 	assert.NoError(t, charges())
 	w.checkOneReplicaAPlacement()
 }
@@ -93,7 +96,7 @@ func (w *world) killAgainAndAgain() (stop func() int) {
 			if random.IntN(3) == 0 {
 				victim = w.scheduler
 			}
-			if err := victim.killAndRun(ctx); err != nil {
+			if err := victim.Again(ctx); err != nil {
 				w.t.Errorf("start again: %v", err)
 				return
 			}
@@ -115,7 +118,7 @@ func (w *world) watchCharges() (result func() error) {
 	done.Go(func() {
 		for ctx.Err() == nil && found == nil {
 			list := &modelplane.ModelReplicaList{}
-			if err := hub.client.List(ctx, list, client.InNamespace(w.namespace)); err != nil {
+			if err := hub.Client.List(ctx, list, client.InNamespace(w.namespace)); err != nil {
 				continue
 			}
 			charged := map[string]int64{}
@@ -142,7 +145,7 @@ func (w *world) watchCharges() (result func() error) {
 func (w *world) replicaList() []modelplane.ModelReplica {
 	w.t.Helper()
 	list := &modelplane.ModelReplicaList{}
-	require.NoError(w.t, hub.client.List(w.ctx, list, client.InNamespace(w.namespace)))
+	require.NoError(w.t, hub.Client.List(w.ctx, list, client.InNamespace(w.namespace)))
 	return list.Items
 }
 
@@ -162,7 +165,7 @@ func (w *world) allServe() string {
 		}
 	}
 	endpoints := &modelplane.ModelEndpointList{}
-	require.NoError(w.t, hub.client.List(w.ctx, endpoints, client.InNamespace(w.namespace)))
+	require.NoError(w.t, hub.Client.List(w.ctx, endpoints, client.InNamespace(w.namespace)))
 	if len(endpoints.Items) != killDeployments*killReplicas {
 		return fmt.Sprintf("%d endpoints", len(endpoints.Items))
 	}

@@ -78,7 +78,7 @@ func failing(c *modelplane.InferenceCluster) {
 // refuses checks that the API server does not take a cluster.
 func (w *world) refuses(id string, options ...clusterOption) {
 	w.t.Helper()
-	err := hub.client.Create(w.ctx, clusterFor("east", 1, options...))
+	err := hub.Client.Create(w.ctx, clusterFor("east", 1, options...))
 	require.True(w.t, apierrors.IsInvalid(err), "%s: %v", id, err)
 }
 
@@ -87,7 +87,7 @@ func (w *world) cluster(name string, nodes int64, options ...clusterOption) *mod
 	w.t.Helper()
 	c := clusterFor(name, nodes, options...)
 	status := c.Status.DeepCopy()
-	require.NoError(w.t, hub.client.Create(w.ctx, c))
+	require.NoError(w.t, hub.Client.Create(w.ctx, c))
 	w.setClusterStatus(name, func(live *modelplane.InferenceCluster) {
 		reported := live.Status.Conditions // by the manager, which has seen the cluster already
 		live.Status = *status.DeepCopy()
@@ -133,11 +133,11 @@ func (w *world) setClusterStatus(name string, change func(*modelplane.InferenceC
 	w.t.Helper()
 	w.eventually(func() string {
 		c := &modelplane.InferenceCluster{}
-		if err := hub.client.Get(w.ctx, client.ObjectKey{Name: name}, c); err != nil {
+		if err := hub.Client.Get(w.ctx, client.ObjectKey{Name: name}, c); err != nil {
 			return err.Error()
 		}
 		change(c)
-		if err := hub.client.Status().Update(w.ctx, c); err != nil {
+		if err := hub.Client.Status().Update(w.ctx, c); err != nil {
 			return err.Error()
 		}
 		return ""
@@ -201,7 +201,7 @@ func deploymentFor(namespace, name string, replicas int32, options ...deployment
 func (w *world) deploy(name string, replicas int32, options ...deploymentOption) *modelplane.ModelDeployment {
 	w.t.Helper()
 	d := deploymentFor(w.namespace, name, replicas, options...)
-	require.NoError(w.t, hub.client.Create(w.ctx, d))
+	require.NoError(w.t, hub.Client.Create(w.ctx, d))
 	return d
 }
 
@@ -254,6 +254,6 @@ func (w *world) existing(deployment, cluster string, index int32, onPool string,
 	for _, option := range options {
 		option(r)
 	}
-	require.NoError(w.t, hub.client.Create(w.ctx, r))
+	require.NoError(w.t, hub.Client.Create(w.ctx, r))
 	return r
 }

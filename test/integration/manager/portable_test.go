@@ -36,17 +36,17 @@ import (
 // what they would.
 func TestAHubWithoutTheExtraFields(t *testing.T) {
 	// The test's own context ends before what it has to clean up.
-	portable, err := startHub(context.Background(), "crds-portable")
+	portable, err := startHub(context.Background(), "dev/crds-portable")
 	require.NoError(t, err)
 	shared := hub
 	hub = portable
 	t.Cleanup(func() {
 		hub = shared
-		assert.NoError(t, portable.stop())
+		assert.NoError(t, portable.Stop())
 	})
 	w := newWorld(t, standin.Options{})
 	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "urgent"}, Value: 7}
-	require.NoError(t, hub.client.Create(w.ctx, class))
+	require.NoError(t, hub.Client.Create(w.ctx, class))
 	w.cluster("east", 4)
 	w.deploy("ignored", 1)
 	require.Empty(t, w.deployment("ignored").Spec.Template.Spec.SchedulerName, "this hub knows the field")

@@ -22,7 +22,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -36,8 +35,8 @@ import (
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
-	"github.com/evenkeel-io/evenkeel/internal/controlplane"
 	"github.com/evenkeel-io/evenkeel/internal/standin"
+	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
 )
 
 // urgentClass is a priority above that of deployments that name none.
@@ -45,25 +44,15 @@ const urgentClass = "preemption-test-urgent"
 
 // startPreemptingScheduler runs the hub scheduler with the shipped profile that preempts, as the user whom the shipped
 // roles were made for.
-func startPreemptingScheduler(t *testing.T) *process {
+func startPreemptingScheduler(t *testing.T) *hubtest.Program {
 	t.Helper()
-	manifests := filepath.Join(root, "manifests", "hub", "scheduler")
-	kubectl := exec.CommandContext(t.Context(), filepath.Join(hub.BinDir(), "kubectl"), "--kubeconfig="+hub.KubeconfigPath(),
-		"apply", "-f", filepath.Join(manifests, "base", "rbac.yaml"), "-f", filepath.Join(manifests, "preemption", "rbac.yaml"))
-	out, err := kubectl.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	const name = "system:serviceaccount:evenkeel-system:hub-scheduler"
-	user, err := hub.AddUser(name, "system:serviceaccounts", "system:authenticated")
+	kubeconfig, err := hub.Kubeconfig(t.Context(), hubtest.SchedulerUser, "hub/scheduler/base/rbac.yaml", "hub/scheduler/preemption/rbac.yaml")
 	require.NoError(t, err)
-	require.NoError(t, hub.AwaitRights(t.Context(), name))
-	dir := t.TempDir()
-	kubeconfig := filepath.Join(dir, "kubeconfig")
-	require.NoError(t, controlplane.WriteKubeconfig(kubeconfig, user))
-	shipped, err := os.ReadFile(filepath.Join(manifests, "preemption", "config.yaml"))
+	shipped, err := os.ReadFile(hubtest.Manifest("hub", "scheduler", "preemption", "config.yaml"))
 	require.NoError(t, err)
-	config := filepath.Join(dir, "config.yaml")
+	config := filepath.Join(t.TempDir(), "config.yaml")
 	require.NoError(t, os.WriteFile(config, fmt.Appendf(shipped, "clientConnection:\n  kubeconfig: %s\n", kubeconfig), 0o600))
-	return startProcess(t, "hub-scheduler", "--config="+config, "--leader-elect=false", "--secure-port=0", "--authentication-skip-lookup=true", "--v=2")
+	return hubtest.Run(t, "hub-scheduler", "--config="+config, "--leader-elect=false", "--secure-port=0", "--authentication-skip-lookup=true", "--v=2")
 }
 
 func urgent(d *modelplane.ModelDeployment) {
@@ -74,8 +63,8 @@ func urgent(d *modelplane.ModelDeployment) {
 func TestPreemption(t *testing.T) {
 	w := newIdleWorld(t)
 	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: urgentClass}, Value: 1000}
-	require.NoError(t, hub.client.Create(w.ctx, class))
-	t.Cleanup(func() { assert.NoError(t, hub.client.Delete(context.Background(), class)) })
+	require.NoError(t, hub.Client.Create(w.ctx, class))
+	t.Cleanup(func() { assert.NoError(t, hub.Client.Delete(context.Background(), class)) })
 	w.startStandIn(standin.Options{})
 	w.scheduler = startPreemptingScheduler(t)
 	w.manager = startManager(t, "")
@@ -141,7 +130,7 @@ func TestPreemption(t *testing.T) {
 			}
 			return ""
 		})
-		require.NoError(w.t, hub.client.Delete(w.ctx, d))
+		require.NoError(w.t, hub.Client.Delete(w.ctx, d))
 		w.eventually(func() string {
 			batch := w.placementNamed("batch-0-1")
 			if batch.Status.PreemptedBy != nil || meta.FindStatusCondition(batch.Status.Conditions, evenkeel.ConditionDisruptionTarget) != nil {
@@ -151,7 +140,7 @@ func TestPreemption(t *testing.T) {
 		})
 		w.stays("batch@east/0(h)")
 	})
-	assert.NotContains(t, w.scheduler.output(), "forbidden", "the shipped roles are enough")
+	assert.NotContains(t, w.scheduler.Output(), "forbidden", "the shipped roles are enough")
 }
 
 func (w *world) placementNamed(name string) *evenkeel.ReplicaPlacement {

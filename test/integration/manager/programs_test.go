@@ -31,6 +31,7 @@ import (
 
 	"github.com/evenkeel-io/evenkeel/internal/controlplane"
 	"github.com/evenkeel-io/evenkeel/internal/standin"
+	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
 )
 
 // TestABadConfigurationEndsTheManager checks what a person sees who makes a mistake in the file.
@@ -47,10 +48,10 @@ func TestABadConfigurationEndsTheManager(t *testing.T) {
 			}
 			file := filepath.Join(t.TempDir(), "config.yaml")
 			require.NoError(t, os.WriteFile(file, []byte(header+tc.text+"\n"), 0o600))
-			p := startProcess(t, "hub-manager", "--kubeconfig="+hub.managerKubeconfig, "--config="+file)
-			assert.Error(t, p.wait())
-			assert.Contains(t, p.output(), tc.want)
-			assert.Contains(t, p.output(), file)
+			p := hubtest.Run(t, "hub-manager", "--kubeconfig="+hub.managerKubeconfig, "--config="+file)
+			assert.Error(t, p.Wait())
+			assert.Contains(t, p.Output(), tc.want)
+			assert.Contains(t, p.Output(), file)
 		})
 	}
 }
@@ -59,12 +60,12 @@ func TestABadConfigurationEndsTheManager(t *testing.T) {
 func TestTwoManagers(t *testing.T) {
 	w := newIdleWorld(t)
 	w.startStandIn(standin.Options{})
-	w.scheduler = startScheduler(t)
-	const election, settle = "leaderElection: {leaderElect: true}", "settleTime: 1s"
-	first := startManagerWith(t, election, settle, "")
+	w.scheduler = hub.RunScheduler(t)
+	const elected = "leaderElection: {leaderElect: true}"
+	first := startManagerWith(t, elected, quick, "")
 	holder := func() string {
 		lease := &coordinationv1.Lease{}
-		if err := hub.client.Get(w.ctx, client.ObjectKey{Namespace: "evenkeel-system", Name: "evenkeel-hub-manager"}, lease); err != nil || lease.Spec.HolderIdentity == nil {
+		if err := hub.Client.Get(w.ctx, client.ObjectKey{Namespace: "evenkeel-system", Name: "evenkeel-hub-manager"}, lease); err != nil || lease.Spec.HolderIdentity == nil {
 			return ""
 		}
 		return *lease.Spec.HolderIdentity
@@ -76,12 +77,12 @@ func TestTwoManagers(t *testing.T) {
 		return ""
 	})
 	leader := holder()
-	startManagerWith(t, election, settle, "")
+	startManagerWith(t, elected, quick, "")
 	w.cluster("east", 4)
 	w.deploy("chat", 1)
 	w.stays("chat@east/0(h)")
 	assert.Equal(t, leader, holder())
-	first.stop()
+	first.Stop()
 	w.eventually(func() string {
 		if now := holder(); now == "" || now == leader {
 			return "nobody has taken over"
@@ -98,22 +99,16 @@ func TestAHubWithoutModelplane(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, cp.Stop()) }()
 	config := filepath.Join(t.TempDir(), "manager.yaml")
-	require.NoError(t, os.WriteFile(config, []byte(`apiVersion: config.evenkeel.io/v1alpha1
-kind: HubManagerConfiguration
-healthBindAddress: "0"
-metricsBindAddress: "0"
-webhooks: {bindAddress: "0"}
-leaderElection: {leaderElect: false}
-`), 0o600))
-	p := startProcess(t, "hub-manager", "--kubeconfig="+cp.KubeconfigPath(), "--config="+config)
+	require.NoError(t, os.WriteFile(config, []byte(hubtest.ManagerSettings("")), 0o600))
+	p := hubtest.Run(t, "hub-manager", "--kubeconfig="+cp.KubeconfigPath(), "--config="+config)
 	w := &world{t: t, ctx: t.Context()}
 	w.eventually(func() string {
 		for _, part := range []string{"The hub does not serve all that ModelDeployments need", "inferenceclusters.modelplane.ai", "replicaplacements.evenkeel.io"} {
-			if !strings.Contains(p.output(), part) {
+			if !strings.Contains(p.Output(), part) {
 				return "the log does not say " + part
 			}
 		}
 		return ""
 	})
-	assert.True(t, p.running())
+	assert.True(t, p.Running())
 }

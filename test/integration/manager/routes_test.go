@@ -53,17 +53,17 @@ const (
 // a cycle would have put right.
 func TestMovesOnAHubWithRoutes(t *testing.T) {
 	// The test's own context ends before what it has to clean up.
-	routed, err := startHub(context.Background(), "crds", "crds-gateway-api")
+	routed, err := startHub(context.Background(), "dev/crds", "dev/crds-gateway-api")
 	require.NoError(t, err)
 	shared := hub
 	hub = routed
 	t.Cleanup(func() {
 		hub = shared
-		assert.NoError(t, routed.stop())
+		assert.NoError(t, routed.Stop())
 	})
 	w := newIdleWorld(t)
 	w.startStandIn(standin.Options{LoadTime: longLoad, RouteInterval: time.Hour})
-	w.scheduler = startScheduler(t)
+	w.scheduler = hub.RunScheduler(t)
 	w.manager = startManager(t, fmt.Sprintf("  disruption: {requestGracePeriod: %s}\n", requestGrace))
 	strategies := map[string]evenkeel.DisruptionStrategy{
 		"recreated": evenkeel.StrategyRecreate, "surging": evenkeel.StrategyMakeBeforeBreak,
@@ -85,7 +85,7 @@ func TestMovesOnAHubWithRoutes(t *testing.T) {
 	began := time.Now()
 	w.setTaints("east", retire)
 	fewest := movedReplicas
-	w.eventuallyWithin(2*longPatience, func() string {
+	w.eventually(func() string {
 		fewest = min(fewest, w.routedBackends("surging"))
 		return w.notYetMoved()
 	})
@@ -105,7 +105,7 @@ func TestMovesOnAHubWithRoutes(t *testing.T) {
 
 func (w *world) policyFor(deployment string, strategy evenkeel.DisruptionStrategy) {
 	w.t.Helper()
-	require.NoError(w.t, hub.client.Create(w.ctx, &evenkeel.DisruptionPolicy{
+	require.NoError(w.t, hub.Client.Create(w.ctx, &evenkeel.DisruptionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: deployment},
 		Spec: evenkeel.DisruptionPolicySpec{
 			Selector:           &metav1.LabelSelector{MatchLabels: map[string]string{"example.test/name": deployment}},
@@ -117,7 +117,7 @@ func (w *world) policyFor(deployment string, strategy evenkeel.DisruptionStrateg
 func (w *world) eventNames() []string {
 	w.t.Helper()
 	list := &eventsv1.EventList{}
-	require.NoError(w.t, hub.client.List(w.ctx, list, client.InNamespace(w.namespace)))
+	require.NoError(w.t, hub.Client.List(w.ctx, list, client.InNamespace(w.namespace)))
 	names := make([]string, 0, len(list.Items))
 	for i := range list.Items {
 		names = append(names, list.Items[i].Name)
@@ -127,7 +127,7 @@ func (w *world) eventNames() []string {
 
 func (w *world) service(deployment string) {
 	w.t.Helper()
-	require.NoError(w.t, hub.client.Create(w.ctx, &modelplane.ModelService{
+	require.NoError(w.t, hub.Client.Create(w.ctx, &modelplane.ModelService{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: deployment},
 		Spec: modelplane.ModelServiceSpec{Endpoints: []modelplane.EndpointGroup{{
 			Selector: modelplane.LabelSelector{MatchLabels: map[string]string{modelplane.LabelDeployment: deployment}},
@@ -137,7 +137,7 @@ func (w *world) service(deployment string) {
 
 func (w *world) expectRouted(service string, n int) {
 	w.t.Helper()
-	w.eventuallyWithin(longPatience, func() string {
+	w.eventually(func() string {
 		if got := w.routedBackends(service); got != n {
 			return fmt.Sprintf("%d backends of %s are routed to", got, service)
 		}
@@ -150,7 +150,7 @@ func (w *world) routedBackends(service string) int {
 	w.t.Helper()
 	before := w.backendsOf(service)
 	endpoints := &modelplane.ModelEndpointList{}
-	require.NoError(w.t, hub.client.List(w.ctx, endpoints, client.InNamespace(w.namespace)))
+	require.NoError(w.t, hub.Client.List(w.ctx, endpoints, client.InNamespace(w.namespace)))
 	after := w.backendsOf(service) // the test may have slept between the two looks for as long as an endpoint takes to go
 	for _, backend := range before {
 		exists := slices.ContainsFunc(endpoints.Items, func(e modelplane.ModelEndpoint) bool { return e.Name == backend })
@@ -163,7 +163,7 @@ func (w *world) routedBackends(service string) int {
 func (w *world) backendsOf(service string) []string {
 	w.t.Helper()
 	route := &gatewayv1.HTTPRoute{}
-	require.NoError(w.t, client.IgnoreNotFound(hub.client.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: service}, route)))
+	require.NoError(w.t, client.IgnoreNotFound(hub.Client.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: service}, route)))
 	var names []string
 	for _, rule := range route.Spec.Rules {
 		for i := range rule.BackendRefs {
@@ -194,7 +194,7 @@ func (w *world) notYetMoved() string {
 func (w *world) waitUntilQuiet() {
 	w.t.Helper()
 	written, since := 0, time.Now()
-	w.eventuallyWithin(longPatience, func() string {
+	w.eventually(func() string {
 		if now := total(w.writesSince(time.Time{})); now != written {
 			written, since = now, time.Now()
 		}

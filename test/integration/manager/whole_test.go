@@ -45,7 +45,7 @@ const (
 func (w *world) endpoint(name string) *modelplane.ModelEndpoint {
 	w.t.Helper()
 	e := &modelplane.ModelEndpoint{}
-	err := hub.client.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, e)
+	err := hub.Client.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, e)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -210,23 +210,23 @@ func TestWholeDeployments(t *testing.T) {
 
 	w.run("T21 two teams have a deployment of one name", func(w *world) {
 		other := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
-		require.NoError(t, hub.client.Create(w.ctx, other))
+		require.NoError(t, hub.Client.Create(w.ctx, other))
 		w.cluster("east", 4)
 		w.deploy("chat", 1)
 		theirs := deploymentFor(other.Name, "chat", 2)
-		require.NoError(t, hub.client.Create(w.ctx, theirs))
+		require.NoError(t, hub.Client.Create(w.ctx, theirs))
 		w.stays("chat@east/0(h)")
 		list := &modelplane.ModelReplicaList{}
 		w.eventually(func() string {
-			require.NoError(t, hub.client.List(w.ctx, list, client.InNamespace(other.Name)))
+			require.NoError(t, hub.Client.List(w.ctx, list, client.InNamespace(other.Name)))
 			if len(list.Items) != 2 {
 				return fmt.Sprintf("they have %d replicas", len(list.Items))
 			}
 			return ""
 		})
-		require.NoError(t, hub.client.Delete(w.ctx, theirs))
+		require.NoError(t, hub.Client.Delete(w.ctx, theirs))
 		w.eventually(func() string {
-			require.NoError(t, hub.client.List(w.ctx, list, client.InNamespace(other.Name)))
+			require.NoError(t, hub.Client.List(w.ctx, list, client.InNamespace(other.Name)))
 			if len(list.Items) > 0 {
 				return "their replicas are still there"
 			}
@@ -295,11 +295,11 @@ func TestWholeDeployments(t *testing.T) {
 		w.cluster("east", 2)
 		d := w.deploy("chat", 2)
 		w.expect("chat@east/0(h)", "chat@east/1(h)")
-		require.NoError(t, hub.client.Delete(w.ctx, d))
+		require.NoError(t, hub.Client.Delete(w.ctx, d))
 		w.stays()
 		w.eventually(func() string {
 			placements := &evenkeel.ReplicaPlacementList{}
-			require.NoError(t, hub.client.List(w.ctx, placements, client.InNamespace(w.namespace)))
+			require.NoError(t, hub.Client.List(w.ctx, placements, client.InNamespace(w.namespace)))
 			if len(placements.Items) > 0 {
 				return "placements are left"
 			}
@@ -311,10 +311,10 @@ func TestWholeDeployments(t *testing.T) {
 		w.cluster("east", 0)
 		d := w.deploy("chat", 1)
 		w.expectCondition("chat", replicasScheduled, metav1.ConditionFalse, "InsufficientCapacity", "...")
-		require.NoError(t, hub.client.Delete(w.ctx, d))
+		require.NoError(t, hub.Client.Delete(w.ctx, d))
 		w.eventually(func() string {
 			placements := &evenkeel.ReplicaPlacementList{}
-			require.NoError(t, hub.client.List(w.ctx, placements, client.InNamespace(w.namespace)))
+			require.NoError(t, hub.Client.List(w.ctx, placements, client.InNamespace(w.namespace)))
 			if len(placements.Items) > 0 {
 				return "placements are left"
 			}
@@ -331,5 +331,5 @@ func (w *world) modelCache(name string, matchLabels map[string]string) {
 	if matchLabels != nil {
 		c.Spec.ClusterSelector = &modelplane.LabelSelector{MatchLabels: matchLabels}
 	}
-	require.NoError(w.t, hub.client.Create(w.ctx, c))
+	require.NoError(w.t, hub.Client.Create(w.ctx, c))
 }

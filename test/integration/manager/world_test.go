@@ -38,12 +38,7 @@ import (
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/standin"
-)
-
-const (
-	// patience bounds every wait on a busy machine.
-	patience = 90 * time.Second
-	interval = 50 * time.Millisecond
+	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
 )
 
 // world is a namespace, the clusters of one test, and the binaries at work on them.
@@ -51,8 +46,8 @@ type world struct {
 	t         *testing.T
 	ctx       context.Context
 	namespace string
-	manager   *process
-	scheduler *process
+	manager   *hubtest.Program
+	scheduler *hubtest.Program
 }
 
 // newWorld starts with no cluster and no deployment on the hub, and leaves it so.
@@ -60,7 +55,7 @@ func newWorld(t *testing.T, options standin.Options) *world {
 	t.Helper()
 	w := newIdleWorld(t)
 	w.startStandIn(options)
-	w.scheduler = startScheduler(t)
+	w.scheduler = hub.RunScheduler(t)
 	w.manager = startManager(t, "")
 	return w
 }
@@ -70,7 +65,7 @@ func newIdleWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, ctx: t.Context(), namespace: "test"}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
-	require.NoError(t, hub.client.Create(w.ctx, ns))
+	require.NoError(t, hub.Client.Create(w.ctx, ns))
 	w.namespace = ns.Name
 	t.Cleanup(w.empty)
 	return w
@@ -83,7 +78,7 @@ func (w *world) run(name string, test func(*world)) {
 		inner.manager, inner.scheduler = w.manager, w.scheduler
 		t.Cleanup(func() {
 			if t.Failed() {
-				t.Logf("hub-manager:\n%s", tail(w.manager.output(), 4000))
+				t.Logf("hub-manager:\n%s", w.manager.Tail())
 			}
 		})
 		test(inner)
@@ -93,37 +88,29 @@ func (w *world) run(name string, test func(*world)) {
 func (w *world) startStandIn(options standin.Options) {
 	w.t.Helper()
 	options.KeepClusterStatus = true
-	s, err := standin.New(hub.Config(), options)
-	require.NoError(w.t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
-	w.t.Cleanup(func() {
-		cancel()
-		assert.NoError(w.t, <-done)
-	})
+	hub.RunStandIn(w.t, options)
 }
 
 // empty deletes all that the test made, so that the next one has the hub to itself.
 func (w *world) empty() {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), hubtest.Patience)
 	defer cancel()
 	in := client.InNamespace(w.namespace)
 	for _, o := range []client.Object{
 		&modelplane.ModelDeployment{}, &evenkeel.ReplicaPlacement{}, &modelplane.ModelEndpoint{}, &modelplane.ModelReplica{}, &modelplane.ModelCache{},
 	} {
-		assert.NoError(w.t, hub.client.DeleteAllOf(ctx, o, in))
+		assert.NoError(w.t, hub.Client.DeleteAllOf(ctx, o, in))
 	}
-	assert.NoError(w.t, hub.client.DeleteAllOf(ctx, &modelplane.InferenceCluster{}))
-	err := wait.PollUntilContextCancel(ctx, interval, true, func(ctx context.Context) (bool, error) {
+	assert.NoError(w.t, hub.Client.DeleteAllOf(ctx, &modelplane.InferenceCluster{}))
+	err := wait.PollUntilContextCancel(ctx, hubtest.Interval, true, func(ctx context.Context) (bool, error) {
 		replicas, deployments := &modelplane.ModelReplicaList{}, &modelplane.ModelDeploymentList{}
-		if err := hub.client.List(ctx, replicas, in); err != nil {
+		if err := hub.Client.List(ctx, replicas, in); err != nil {
 			return false, err
 		}
 		for i := range replicas.Items {
 			w.release(ctx, &replicas.Items[i])
 		}
-		return len(replicas.Items) == 0, hub.client.List(ctx, deployments, in)
+		return len(replicas.Items) == 0, hub.Client.List(ctx, deployments, in)
 	})
 	assert.NoError(w.t, err, "the namespace does not get empty")
 }
@@ -131,19 +118,19 @@ func (w *world) empty() {
 // release takes away whatever holds a deleted replica, since its stand-in may be gone already.
 func (w *world) release(ctx context.Context, r *modelplane.ModelReplica) {
 	patch := []byte(`{"metadata":{"finalizers":null}}`)
-	_ = hub.client.Patch(ctx, r, client.RawPatch("application/merge-patch+json", patch))
+	_ = hub.Client.Patch(ctx, r, client.RawPatch("application/merge-patch+json", patch))
 }
 
 // eventually waits until check has nothing to say.
 func (w *world) eventually(check func() string) {
 	w.t.Helper()
-	w.eventuallyWithin(patience, check)
+	w.eventuallyWithin(hubtest.Patience, check)
 }
 
 func (w *world) eventuallyWithin(limit time.Duration, check func() string) {
 	w.t.Helper()
 	said := ""
-	err := wait.PollUntilContextTimeout(w.ctx, interval, limit, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(w.ctx, hubtest.Interval, limit, true, func(context.Context) (bool, error) {
 		said = check()
 		return said == "", nil
 	})
@@ -160,7 +147,7 @@ func (w *world) always(during time.Duration, check func() string) {
 		if said := check(); said != "" {
 			w.t.Fatalf("%s\n%s", said, w.describe())
 		}
-		waitFor(w.ctx, interval)
+		waitFor(w.ctx, hubtest.Interval)
 	}
 }
 
@@ -201,7 +188,7 @@ func (w *world) stays(want ...string) {
 func (w *world) replicas() []string {
 	w.t.Helper()
 	list := &modelplane.ModelReplicaList{}
-	require.NoError(w.t, hub.client.List(w.ctx, list, client.InNamespace(w.namespace)))
+	require.NoError(w.t, hub.Client.List(w.ctx, list, client.InNamespace(w.namespace)))
 	got := []string{}
 	for i := range list.Items {
 		r := &list.Items[i]
@@ -256,14 +243,14 @@ func (w *world) condition(deployment, conditionType string) metav1.Condition {
 func (w *world) deployment(name string) *modelplane.ModelDeployment {
 	w.t.Helper()
 	d := &modelplane.ModelDeployment{}
-	require.NoError(w.t, hub.client.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, d))
+	require.NoError(w.t, hub.Client.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, d))
 	return d
 }
 
 func (w *world) replica(name string) *modelplane.ModelReplica {
 	w.t.Helper()
 	r := &modelplane.ModelReplica{}
-	require.NoError(w.t, hub.client.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, r))
+	require.NoError(w.t, hub.Client.Get(w.ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, r))
 	return r
 }
 
@@ -295,7 +282,7 @@ func (w *world) expectEventOn(kind, name, reason, note string) {
 func (w *world) events(kind, name string) []eventsv1.Event {
 	w.t.Helper()
 	list := &eventsv1.EventList{}
-	require.NoError(w.t, hub.client.List(w.ctx, list, client.InNamespace(w.namespace)))
+	require.NoError(w.t, hub.Client.List(w.ctx, list, client.InNamespace(w.namespace)))
 	return slices.DeleteFunc(list.Items, func(e eventsv1.Event) bool {
 		return e.Regarding.Kind != kind || e.Regarding.Name != name
 	})
@@ -305,11 +292,11 @@ func (w *world) events(kind, name string) []eventsv1.Event {
 func update[T client.Object](w *world, o T, change func(T)) {
 	w.t.Helper()
 	w.eventually(func() string {
-		if err := hub.client.Get(w.ctx, client.ObjectKeyFromObject(o), o); err != nil {
+		if err := hub.Client.Get(w.ctx, client.ObjectKeyFromObject(o), o); err != nil {
 			return err.Error()
 		}
 		change(o)
-		if err := hub.client.Update(w.ctx, o); err != nil {
+		if err := hub.Client.Update(w.ctx, o); err != nil {
 			return err.Error()
 		}
 		return ""
@@ -320,8 +307,8 @@ func update[T client.Object](w *world, o T, change func(T)) {
 func (w *world) describe() string {
 	var b strings.Builder
 	deployments, placements := &modelplane.ModelDeploymentList{}, &evenkeel.ReplicaPlacementList{}
-	_ = hub.client.List(w.ctx, deployments, client.InNamespace(w.namespace))
-	_ = hub.client.List(w.ctx, placements, client.InNamespace(w.namespace))
+	_ = hub.Client.List(w.ctx, deployments, client.InNamespace(w.namespace))
+	_ = hub.Client.List(w.ctx, placements, client.InNamespace(w.namespace))
 	for _, d := range deployments.Items {
 		fmt.Fprintf(&b, "deployment %s wants %d: %s\n", d.Name, d.Spec.Replicas, conditions(d.Status.Conditions))
 	}

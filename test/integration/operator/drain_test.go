@@ -34,6 +34,7 @@ import (
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
+	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
 )
 
 const (
@@ -67,7 +68,7 @@ func TestDrain(t *testing.T) {
 	as(t, "operator", "drain", east, "--yes", "--accept-shortfall", "--dry-run=server").exits(0).says("(server dry run)")
 	assert.Equal(t, []string{cordoned, gits}, taintsOf(t, east), "a dry run writes nothing")
 
-	as(t, "operator", "drain", east, "--yes", "--accept-shortfall", "--reason=new firmware", "--timeout="+patience.String()).exits(0).says(
+	as(t, "operator", "drain", east, "--yes", "--accept-shortfall", "--reason=new firmware", "--timeout="+hubtest.Patience.String()).exits(0).says(
 		"draining with taint "+maintenance, east+" is drained, after",
 		"1 replica has left and has nowhere to go yet (ml-team/reasoner-",
 		"1 replica stays, as its deployment tolerates the taints (ml-team/embed-",
@@ -86,7 +87,7 @@ func TestDrain(t *testing.T) {
 	require.Len(t, list.Items, 1)
 	assert.Equal(t, []string{"Ready", "Drained"}, list.Items[0].Status)
 	assert.Equal(t, "new firmware", list.Items[0].Reason)
-	eventually(t, func() string { // the history of a move is written after its end
+	hubtest.Eventually(t, func() string { // the history of a move is written after its end
 		history := as(t, "viewer", "history", east).exits(0).stdout.String()
 		if words := strings.Join(strings.Fields(history), " "); !strings.Contains(words, "UntoleratedTaint kubectl-evenkeel "+east+" <none>") {
 			return history
@@ -126,7 +127,7 @@ func TestQuestion(t *testing.T) {
 	require.NoError(t, gone.Process.Signal(syscall.SIGINT))
 	gone.exits(1).says("not confirmed; nothing was changed")
 
-	yes := as(t, "operator", "drain", west, "--timeout="+patience.String())
+	yes := as(t, "operator", "drain", west, "--timeout="+hubtest.Patience.String())
 	terminal = yes.onTerminal(true)
 	yes.await("[y/N]")
 	typed(t, terminal, "y\n")
@@ -154,7 +155,7 @@ func TestUnfinished(t *testing.T) {
 
 	as(t, "pauser", "resume", "-A").exits(0).says("namespace/" + team + " moves go on")
 	as(t, "pauser", "resume", "-n", team).exits(0).says("was not paused by this command")
-	as(t, "viewer", "drain", west, "--taint-key=other", "--timeout="+patience.String()).exits(0).says(west + " is drained, after")
+	as(t, "viewer", "drain", west, "--taint-key=other", "--timeout="+hubtest.Patience.String()).exits(0).says(west + " is drained, after")
 }
 
 // TestLifted is a drain that somebody calls off while it is watched.
@@ -177,7 +178,7 @@ func TestRefused(t *testing.T) {
 	as(t, "operator", "drain", "gpu-mars").exits(1).says(`no InferenceCluster is called "gpu-mars"`)
 	assert.Empty(t, taintsOf(t, west))
 	policies := &evenkeel.DisruptionPolicyList{}
-	require.NoError(t, hub.client.List(t.Context(), policies, client.InNamespace(team)))
+	require.NoError(t, hub.Client.List(t.Context(), policies, client.InNamespace(team)))
 	assert.Empty(t, policies.Items)
 }
 
@@ -214,7 +215,7 @@ func TestPlanApply(t *testing.T) {
 		return path
 	}
 	example := func(name string) string {
-		content, err := os.ReadFile(root + "/manifests/examples/" + name)
+		content, err := os.ReadFile(hubtest.Root + "/manifests/examples/" + name)
 		require.NoError(t, err)
 		return string(content)
 	}
@@ -240,7 +241,7 @@ spec:
 	edited.Stdin = strings.NewReader(strings.Replace(example("inference-clusters.yaml"), "nodeCount: 1", "nodeCount: 2", 1))
 	edited.exits(0).says("Warning: InferenceCluster " + west + " gets other node pools, and this plan counts those that it reports now")
 
-	as(t, "viewer", "plan", "apply", "-k", root+"/manifests/examples").exits(0).says("leaves out: ", `Namespace "ml-team"`, "no replica would go, come or wait")
+	as(t, "viewer", "plan", "apply", "-k", hubtest.Root+"/manifests/examples").exits(0).says("leaves out: ", `Namespace "ml-team"`, "no replica would go, come or wait")
 	write("unknown.yaml", strings.Replace(another, "CLASS", "b1000", 1))
 	as(t, "viewer", "plan", "apply", "-f", filepath.Join(folder, "unknown.yaml"), "--assume-ready").exits(1).says("InferenceCluster gpu-us-new", "have InferenceClass b1000")
 	as(t, "viewer", "plan", "apply").exits(1).says("name files or folders with -f")

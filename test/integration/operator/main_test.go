@@ -21,29 +21,15 @@ package operator
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
-	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/controlplane"
 	"github.com/evenkeel-io/evenkeel/internal/standin"
+	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
 )
-
-const root = "../../.."
 
 // People who use the plugin, and the shipped roles that they have.
 var people = map[string][]string{
@@ -55,160 +41,80 @@ var people = map[string][]string{
 
 // hub is the control plane that the tests share, with all of Evenkeel's programs at work.
 var hub struct {
-	*controlplane.ControlPlane
-	client  client.Client
+	*hubtest.Hub
 	dynamic dynamic.Interface
-	folder  string
-	// processes that end with the tests.
-	processes []*exec.Cmd
+	// kubeconfigs are the files of people.
+	kubeconfigs        map[string]string
+	manager, scheduler *hubtest.Program
+	stopStandIn        func() error
 }
 
 func TestMain(m *testing.M) {
-	ctrl.SetLogger(logr.Discard())
-	code, err := runTests(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	hubtest.Main(m, func(ctx context.Context) (tearDown func() error, err error) {
+		hub.stopStandIn = func() error { return nil }
+		if hub.Hub, err = hubtest.Start(ctx, controlplane.Options{}, "dev/crds"); err != nil {
+			return nil, err
+		}
+		if err := prepare(ctx); err != nil {
+			return nil, errors.Join(err, stop())
+		}
+		return stop, nil
+	})
 }
 
-func runTests(m *testing.M) (code int, err error) {
-	if hub.folder, err = os.MkdirTemp("", "evenkeel-operator-test-"); err != nil {
-		return 1, err
+func stop() error {
+	for _, p := range []*hubtest.Program{hub.manager, hub.scheduler} {
+		if p != nil {
+			p.Kill()
+		}
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(hub.folder)) }()
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	hub.ControlPlane, err = controlplane.Start(ctx, controlplane.Options{})
-	if err != nil {
-		return 1, err
-	}
-	defer func() { err = errors.Join(err, hub.Stop()) }()
-	if err := prepare(ctx); err != nil {
-		return 1, err
-	}
-	ended := make(chan error, 1)
-	stand, stop := context.WithCancel(ctx)
-	modelplaneStandIn, err := standin.New(hub.Config(), standin.Options{LoadTime: 500 * time.Millisecond, HoldTime: 200 * time.Millisecond})
-	if err != nil {
-		stop()
-		return 1, err
-	}
-	go func() { ended <- modelplaneStandIn.Run(stand) }()
-	defer func() {
-		stop()
-		err = errors.Join(err, <-ended)
-	}()
-	defer endProcesses()
-	if err := startPrograms(); err != nil {
-		return 1, err
-	}
-	return m.Run(), nil
+	return errors.Join(hub.stopStandIn(), hub.Stop())
 }
 
-func prepare(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
-	defer cancel()
-	if err := hub.InstallCRDs(ctx, root+"/manifests/dev/crds", root+"/manifests/hub/crds"); err != nil {
-		return err
-	}
-	// The garbage collector, which ends what is deleted in the foreground, learns of new kinds when it starts.
-	if err := hub.Restart(ctx, controlplane.ControllerManager); err != nil {
-		return err
-	}
-	scheme := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(scheme), modelplane.AddToScheme(scheme), evenkeel.AddToScheme(scheme)); err != nil {
-		return err
-	}
-	var err error
-	if hub.client, err = client.New(hub.Config(), client.Options{Scheme: scheme}); err != nil {
-		return err
-	}
+func prepare(ctx context.Context) (err error) {
 	if hub.dynamic, err = dynamic.NewForConfig(hub.Config()); err != nil {
 		return err
 	}
-	if err := hub.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "evenkeel-system"}}); err != nil {
+	if err := hub.Kubectl(ctx, "apply", "-k", hubtest.Manifest("hub", "rbac")); err != nil {
 		return err
 	}
-	for _, args := range [][]string{{"-f", root + "/manifests/hub/manager/rbac.yaml"}, {"-k", root + "/manifests/hub/rbac"}} {
-		if err := administrate(ctx, append([]string{"apply"}, args...)...); err != nil {
-			return err
-		}
-	}
-	return addPeople(ctx)
-}
-
-// administrate runs kubectl with all rights.
-func administrate(ctx context.Context, args ...string) error {
-	kubectl := exec.CommandContext(ctx, filepath.Join(hub.BinDir(), "kubectl"), append([]string{"--kubeconfig=" + hub.KubeconfigPath()}, args...)...)
-	if out, err := kubectl.CombinedOutput(); err != nil {
-		return fmt.Errorf("kubectl %v: %w: %s", args, err, out)
-	}
-	return nil
-}
-
-// addPeople gives each person a kubeconfig and the shipped roles, and nothing else.
-func addPeople(ctx context.Context) error {
-	users := map[string]string{"system:serviceaccount:evenkeel-system:hub-manager": "hub-manager"}
-	for name, roles := range people {
-		users[name] = name
-		for _, role := range roles {
-			if err := administrate(ctx, "create", "clusterrolebinding", name+"-"+role, "--clusterrole="+role, "--user="+name); err != nil {
-				return err
-			}
-		}
-	}
-	for user, file := range users {
-		config, err := hub.AddUser(user, "system:authenticated")
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(controlplane.WriteKubeconfig(kubeconfig(file), config), hub.AwaitRights(ctx, user)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func kubeconfig(name string) string { return filepath.Join(hub.folder, name+".kubeconfig") }
-
-func startPrograms() error {
-	config := filepath.Join(hub.folder, "manager.yaml")
-	if err := os.WriteFile(config, []byte(`apiVersion: config.evenkeel.io/v1alpha1
-kind: HubManagerConfiguration
-healthBindAddress: "0"
-metricsBindAddress: "0"
-webhooks: {bindAddress: "0"}
-leaderElection: {leaderElect: false}
-`), 0o600); err != nil {
+	if err := addPeople(ctx); err != nil {
 		return err
 	}
-	return errors.Join(
-		startProgram("hub-manager", "--kubeconfig="+kubeconfig("hub-manager"), "--config="+config),
-		startProgram("hub-scheduler", "--kubeconfig="+hub.KubeconfigPath(), "--leader-elect=false", "--secure-port=0", "--authentication-skip-lookup=true"),
-	)
-}
-
-func startProgram(name string, args ...string) error {
-	log, err := os.Create(filepath.Join(hub.folder, name+".log"))
+	stopStandIn, err := hub.StartStandIn(standin.Options{LoadTime: 500 * time.Millisecond, HoldTime: 200 * time.Millisecond})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = log.Close() }() // the child has its own copy
-	cmd := exec.Command(filepath.Join(root, "bin", name), args...)
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("%w: run make build first", err)
+	hub.stopStandIn = stopStandIn
+	return startPrograms(ctx)
+}
+
+// addPeople gives each person a kubeconfig and the shipped roles, and nothing else.
+func addPeople(ctx context.Context) (err error) {
+	hub.kubeconfigs = map[string]string{}
+	for name, roles := range people {
+		for _, role := range roles {
+			if err := hub.Kubectl(ctx, "create", "clusterrolebinding", name+"-"+role, "--clusterrole="+role, "--user="+name); err != nil {
+				return err
+			}
+		}
+		if hub.kubeconfigs[name], err = hub.Kubeconfig(ctx, name); err != nil {
+			return err
+		}
 	}
-	hub.processes = append(hub.processes, cmd)
 	return nil
 }
 
-func endProcesses() {
-	for _, cmd := range hub.processes {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+func startPrograms(ctx context.Context) error {
+	kubeconfig, err := hub.Kubeconfig(ctx, hubtest.ManagerUser, "hub/manager/rbac.yaml")
+	if err != nil {
+		return err
 	}
+	if hub.manager, err = hub.NewManager(kubeconfig, ""); err != nil {
+		return err
+	}
+	if hub.scheduler, err = hub.NewScheduler(); err != nil {
+		return err
+	}
+	return errors.Join(hub.manager.Start(), hub.scheduler.Start())
 }

@@ -38,6 +38,7 @@ import (
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/standin"
+	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
 )
 
 // TestStuckDrains walks through the table of docs/operations.md about drains that do not end, on one fleet: each symptom is
@@ -68,7 +69,7 @@ func TestStuckDrains(t *testing.T) {
 // quotes checks that the command says what the page says that it does.
 func (c *command) quotes(parts ...string) *command {
 	c.t.Helper()
-	page, err := os.ReadFile(root + "/docs/operations.md")
+	page, err := os.ReadFile(hubtest.Root + "/docs/operations.md")
 	require.NoError(c.t, err)
 	words := strings.Join(strings.Fields(string(page)), " ")
 	for _, part := range parts {
@@ -87,7 +88,7 @@ func begin(t *testing.T, cluster string) {
 func awaitSaid(t *testing.T, cluster string, parts []string, flags ...string) *command {
 	t.Helper()
 	var c *command
-	eventually(t, func() string {
+	hubtest.Eventually(t, func() string {
 		c = as(t, "viewer", append([]string{"drain", cluster, "--timeout=1s"}, flags...)...).exits(2)
 		all := strings.Join(strings.Fields(c.stdout.String()), " ")
 		for _, part := range parts {
@@ -110,7 +111,7 @@ func awaitQuoted(t *testing.T, cluster string, parts ...string) {
 // drained follows the drain to its end.
 func drained(t *testing.T, cluster string) *command {
 	t.Helper()
-	c := as(t, "viewer", "drain", cluster, "--timeout="+patience.String()).exits(0).says(cluster + " is drained, after")
+	c := as(t, "viewer", "drain", cluster, "--timeout="+hubtest.Patience.String()).exits(0).says(cluster + " is drained, after")
 	t.Logf("%s", c.stdout)
 	return c
 }
@@ -119,7 +120,7 @@ func drained(t *testing.T, cluster string) *command {
 func restore(t *testing.T, cluster string) {
 	t.Helper()
 	as(t, "operator", "undo", "drain", cluster).exits(0)
-	eventually(t, func() string { return conditionOf(t, cluster) })
+	hubtest.Eventually(t, func() string { return conditionOf(t, cluster) })
 	awaitServing(t)
 }
 
@@ -134,7 +135,7 @@ func conditionOf(t *testing.T, cluster string) string {
 
 func mergePatch(t *testing.T, o client.Object, format string, args ...any) {
 	t.Helper()
-	require.NoError(t, hub.client.Patch(t.Context(), o, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, format, args...))))
+	require.NoError(t, hub.Client.Patch(t.Context(), o, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, format, args...))))
 }
 
 // fail has replicas on a cluster fail, or no more.
@@ -151,7 +152,7 @@ func createPolicy(t *testing.T, name string, settings evenkeel.DisruptionSetting
 	t.Helper()
 	p := &evenkeel.DisruptionPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: name}}
 	p.Spec.Selector, p.Spec.DisruptionSettings = &metav1.LabelSelector{}, settings
-	require.NoError(t, hub.client.Create(t.Context(), p))
+	require.NoError(t, hub.Client.Create(t.Context(), p))
 	return p
 }
 
@@ -159,7 +160,7 @@ func stuckPaused(t *testing.T) {
 	as(t, "pauser", "pause", "--cluster", east).exits(0)
 	begin(t, east)
 	awaitQuoted(t, east, "Waiting, waits for moves to be resumed (Paused)")
-	eventually(t, func() string {
+	hubtest.Eventually(t, func() string {
 		if said := conditionOf(t, east); !strings.Contains(said, "whose move is paused (such as "+team+"/chat-") {
 			return "the condition says " + said
 		}
@@ -176,7 +177,7 @@ func stuckNothingFits(t *testing.T) {
 	awaitQuoted(t, east, "Unplaceable, waits for a destination: 0/3 clusters are available: ",
 		"Best: gpu-us-west/h200 needs 2 nodes, has 1 in all (engine main)", "(NothingFits)")
 	as(t, "viewer", "why", "reasoner", "-n", team).exits(0).says("gpu-us-west/h200 needs 2 nodes, has 1 in all")
-	require.NoError(t, hub.client.Delete(t.Context(), policy))
+	require.NoError(t, hub.Client.Delete(t.Context(), policy))
 	drained(t, east)
 	restore(t, east)
 }
@@ -201,7 +202,7 @@ func stuckFailingToServe(t *testing.T) {
 	assert.Len(t, replicasOn(t, north), 2, "make before break loses none")
 
 	as(t, "operator", "cordon", east).exits(0)
-	eventually(t, func() string {
+	hubtest.Eventually(t, func() string {
 		passMinutes(t)
 		if !isDrained(t, north) {
 			return conditionOf(t, north)
@@ -210,7 +211,7 @@ func stuckFailingToServe(t *testing.T) {
 	})
 	drained(t, north)
 	fail(t, east, false)
-	require.NoError(t, hub.client.Delete(t.Context(), policy))
+	require.NoError(t, hub.Client.Delete(t.Context(), policy))
 	as(t, "operator", "uncordon", east).exits(0)
 	restore(t, north)
 }
@@ -220,7 +221,7 @@ func stuckFailingToServe(t *testing.T) {
 func passMinutes(t *testing.T) {
 	t.Helper()
 	list := &evenkeel.ReplicaPlacementList{}
-	require.NoError(t, hub.client.List(t.Context(), list, client.InNamespace(team)))
+	require.NoError(t, hub.Client.List(t.Context(), list, client.InNamespace(team)))
 	for i := range list.Items {
 		p := &list.Items[i]
 		c := meta.FindStatusCondition(p.Status.Conditions, evenkeel.ConditionMoved)
@@ -228,7 +229,7 @@ func passMinutes(t *testing.T) {
 			continue
 		}
 		c.LastTransitionTime = metav1.NewTime(c.LastTransitionTime.Add(-30 * time.Minute))
-		if err := hub.client.Status().Update(t.Context(), p); !apierrors.IsConflict(err) {
+		if err := hub.Client.Status().Update(t.Context(), p); !apierrors.IsConflict(err) {
 			require.NoError(t, client.IgnoreNotFound(err))
 		}
 	}
@@ -237,7 +238,7 @@ func passMinutes(t *testing.T) {
 func replicasOn(t *testing.T, cluster string) []modelplane.ModelReplica {
 	t.Helper()
 	list := &modelplane.ModelReplicaList{}
-	require.NoError(t, hub.client.List(t.Context(), list, client.MatchingLabels{modelplane.LabelCluster: cluster}))
+	require.NoError(t, hub.Client.List(t.Context(), list, client.MatchingLabels{modelplane.LabelCluster: cluster}))
 	return list.Items
 }
 
@@ -251,10 +252,10 @@ func stuckUnmanaged(t *testing.T) {
 		DeviceRequests: []modelplane.ReplicaDeviceRequest{{Name: "gpu", DeviceClassName: "gpu.nvidia.com", Count: ptr.To[int64](1)}},
 		Template:       &modelplane.MemberTemplate{Spec: &modelplane.MemberPodSpec{Containers: []modelplane.Container{{Name: "engine", Image: "registry.example/engine:1"}}}},
 	}}}}
-	require.NoError(t, hub.client.Create(t.Context(), made))
+	require.NoError(t, hub.Client.Create(t.Context(), made))
 	begin(t, west)
 	awaitQuoted(t, west, "ml-team/batch-1 Waiting, waits for whoever keeps the replicas of ModelDeployment batch (Unmanaged)")
-	require.NoError(t, hub.client.Delete(t.Context(), made))
+	require.NoError(t, hub.Client.Delete(t.Context(), made))
 	drained(t, west)
 	restore(t, west)
 }
@@ -279,7 +280,7 @@ func stuckPods(t *testing.T) {
 	require.NotNil(t, held)
 	mergePatch(t, held, `{"metadata":{"finalizers":["example.com/hold"]}}`)
 	begin(t, west)
-	eventually(t, func() string {
+	hubtest.Eventually(t, func() string {
 		if said := conditionOf(t, west); !strings.HasPrefix(said, "1 replica must still leave: ") {
 			return said
 		}
@@ -292,22 +293,16 @@ func stuckPods(t *testing.T) {
 }
 
 // suspend stops a program as if its machine were gone, and lets it go on when the function is called.
-func suspend(t *testing.T, name string) (resume func()) {
+func suspend(t *testing.T, p *hubtest.Program) (resume func()) {
 	t.Helper()
-	for _, cmd := range hub.processes {
-		if strings.HasSuffix(cmd.Path, name) {
-			require.NoError(t, cmd.Process.Signal(syscall.SIGSTOP))
-			resume = func() { _ = cmd.Process.Signal(syscall.SIGCONT) }
-			t.Cleanup(resume)
-			return resume
-		}
-	}
-	t.Fatalf("%s does not run", name)
-	return nil
+	p.Signal(syscall.SIGSTOP)
+	resume = func() { p.Signal(syscall.SIGCONT) }
+	t.Cleanup(resume)
+	return resume
 }
 
 func stuckScheduler(t *testing.T) {
-	resume := suspend(t, "hub-scheduler")
+	resume := suspend(t, hub.scheduler)
 	begin(t, east)
 	awaitQuoted(t, east, `Placing, waits for the scheduler "evenkeel" to place its replacement (Moving)`)
 	resume()
@@ -316,7 +311,7 @@ func stuckScheduler(t *testing.T) {
 }
 
 func stuckManager(t *testing.T) {
-	resume := suspend(t, "hub-manager")
+	resume := suspend(t, hub.manager)
 	begin(t, west)
 	as(t, "viewer", "drain", west, "--timeout=1s").exits(2).quotes("hub-manager has said nothing about this drain; does it run?", "waits for its move to begin (Moving)")
 	resume()
@@ -329,6 +324,6 @@ func stuckDeletion(t *testing.T) {
 	mergePatch(t, c, `{"metadata":{"annotations":{"usage.crossplane.io/deletion-attempt-with-policy":"Foreground"}}}`)
 	as(t, "viewer", "drain", east, "--dry-run", "--accept-shortfall").exits(0).quotes("Warning: Beware: this cluster's deletion was refused while replicas were on it",
 		"To keep the cluster: kubectl annotate inferencecluster gpu-us-east usage.crossplane.io/deletion-attempt-with-policy-")
-	require.NoError(t, administrate(t.Context(), "annotate", "inferencecluster", east, "usage.crossplane.io/deletion-attempt-with-policy-"))
+	require.NoError(t, hub.Kubectl(t.Context(), "annotate", "inferencecluster", east, "usage.crossplane.io/deletion-attempt-with-policy-"))
 	assert.NotContains(t, as(t, "viewer", "drain", east, "--dry-run", "--accept-shortfall").exits(0).stderr.String(), "Beware")
 }

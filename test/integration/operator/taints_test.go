@@ -38,6 +38,7 @@ import (
 	"github.com/evenkeel-io/evenkeel/internal/cli"
 	"github.com/evenkeel-io/evenkeel/internal/cli/cluster/taints"
 	"github.com/evenkeel-io/evenkeel/internal/controlplane"
+	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
 )
 
 var inferenceClusters = modelplane.GroupVersion.WithResource("inferenceclusters")
@@ -45,7 +46,7 @@ var inferenceClusters = modelplane.GroupVersion.WithResource("inferenceclusters"
 // atomicHub is one whose InferenceClusters have a list of taints that is one value.
 func atomicHub(t *testing.T) dynamic.ResourceInterface {
 	t.Helper()
-	content, err := os.ReadFile(root + "/manifests/dev/crds/modelplane.ai_inferenceclusters.yaml")
+	content, err := os.ReadFile(hubtest.Root + "/manifests/dev/crds/modelplane.ai_inferenceclusters.yaml")
 	require.NoError(t, err)
 	before, after, found := strings.Cut(string(content), "                - key\n                - effect\n                x-kubernetes-list-type: map\n")
 	require.True(t, found, "the schema has changed")

@@ -19,7 +19,6 @@ limitations under the License.
 package operator
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -28,9 +27,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/assert"
@@ -42,13 +39,10 @@ import (
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/placement"
+	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
 )
 
 const (
-	// patience bounds every wait on a busy machine.
-	patience = 3 * time.Minute
-	interval = 100 * time.Millisecond
-
 	team = "ml-team"
 	// East has a replica that fits nowhere else, west has none.
 	east, west = "gpu-us-east", "gpu-us-west"
@@ -61,25 +55,22 @@ func newFleet(t *testing.T) {
 	t.Cleanup(func() {
 		clearFleet(t)
 		if t.Failed() {
-			for _, name := range []string{"hub-manager", "hub-scheduler"} {
-				content, _ := os.ReadFile(filepath.Join(hub.folder, name+".log"))
-				t.Logf("%s:\n%s", name, content[max(0, len(content)-4000):])
-			}
+			t.Logf("hub-manager:\n%s\nhub-scheduler:\n%s", hub.manager.Tail(), hub.scheduler.Tail())
 		}
 	})
-	examples := root + "/manifests/examples"
-	require.NoError(t, administrate(t.Context(), "apply", "-f", examples+"/inference-classes.yaml", "-f", examples+"/inference-clusters.yaml"))
+	examples := hubtest.Manifest("examples")
+	require.NoError(t, hub.Kubectl(t.Context(), "apply", "-f", examples+"/inference-classes.yaml", "-f", examples+"/inference-clusters.yaml"))
 	awaitClusters(t) // what is placed before all are Ready spreads over fewer
-	require.NoError(t, administrate(t.Context(), "apply", "-k", examples))
+	require.NoError(t, hub.Kubectl(t.Context(), "apply", "-k", examples))
 	awaitServing(t)
 }
 
 // awaitClusters waits until every cluster is Ready.
 func awaitClusters(t *testing.T) {
 	t.Helper()
-	eventually(t, func() string {
+	hubtest.Eventually(t, func() string {
 		list := &modelplane.InferenceClusterList{}
-		require.NoError(t, hub.client.List(t.Context(), list))
+		require.NoError(t, hub.Client.List(t.Context(), list))
 		for i := range list.Items {
 			c := &list.Items[i]
 			if !meta.IsStatusConditionTrue(c.Status.Conditions, modelplane.ConditionReady) {
@@ -91,42 +82,31 @@ func awaitClusters(t *testing.T) {
 }
 
 func clearFleet(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), hubtest.Patience)
 	defer cancel()
 	in := client.InNamespace(team)
 	for _, o := range []client.Object{
 		&modelplane.ModelDeployment{}, &evenkeel.DisruptionPolicy{}, &evenkeel.ReplicaPlacement{}, &modelplane.ModelEndpoint{}, &modelplane.ModelReplica{},
 	} {
-		assert.NoError(t, hub.client.DeleteAllOf(ctx, o, in))
+		assert.NoError(t, hub.Client.DeleteAllOf(ctx, o, in))
 	}
-	assert.NoError(t, hub.client.DeleteAllOf(ctx, &modelplane.InferenceCluster{}))
-	assert.NoError(t, wait.PollUntilContextCancel(ctx, interval, true, func(ctx context.Context) (bool, error) {
+	assert.NoError(t, hub.Client.DeleteAllOf(ctx, &modelplane.InferenceCluster{}))
+	assert.NoError(t, wait.PollUntilContextCancel(ctx, hubtest.Interval, true, func(ctx context.Context) (bool, error) {
 		replicas, clusters := &modelplane.ModelReplicaList{}, &modelplane.InferenceClusterList{}
-		err := hub.client.List(ctx, replicas)
+		err := hub.Client.List(ctx, replicas)
 		if err == nil {
-			err = hub.client.List(ctx, clusters)
+			err = hub.Client.List(ctx, clusters)
 		}
 		return len(replicas.Items)+len(clusters.Items) == 0, err
 	}), "the fleet does not go")
 }
 
-// eventually waits until problem finds none.
-func eventually(t *testing.T, problem func() string) {
-	t.Helper()
-	last := ""
-	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(context.Context) (bool, error) {
-		last = problem()
-		return last == "", nil
-	})
-	require.NoError(t, err, last)
-}
-
 // awaitServing waits until every deployment has all its replicas.
 func awaitServing(t *testing.T) {
 	t.Helper()
-	eventually(t, func() string {
+	hubtest.Eventually(t, func() string {
 		list := &modelplane.ModelDeploymentList{}
-		require.NoError(t, hub.client.List(t.Context(), list, client.InNamespace(team)))
+		require.NoError(t, hub.Client.List(t.Context(), list, client.InNamespace(team)))
 		for i := range list.Items {
 			d := &list.Items[i]
 			if d.Status.Replicas == nil || d.Status.Replicas.Ready != d.Spec.Replicas {
@@ -140,7 +120,7 @@ func awaitServing(t *testing.T) {
 func clusterNamed(t *testing.T, name string) *modelplane.InferenceCluster {
 	t.Helper()
 	c := &modelplane.InferenceCluster{}
-	require.NoError(t, hub.client.Get(t.Context(), client.ObjectKey{Name: name}, c))
+	require.NoError(t, hub.Client.Get(t.Context(), client.ObjectKey{Name: name}, c))
 	return c
 }
 
@@ -159,39 +139,21 @@ func isDrained(t *testing.T, name string) bool {
 	return meta.IsStatusConditionTrue(clusterNamed(t, name).Status.Conditions, evenkeel.ConditionDrained)
 }
 
-// buffer collects output that a test looks at while it is written.
-type buffer struct {
-	mu      sync.Mutex
-	content bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.content.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.content.String()
-}
-
 // command is what a person types after kubectl: kubectl finds the plugin in bin/.
 type command struct {
 	*exec.Cmd
 	t              *testing.T
-	stdout, stderr *buffer
+	stdout, stderr *hubtest.Output
 }
 
 func as(t *testing.T, person string, args ...string) *command {
 	t.Helper()
-	bin, err := filepath.Abs(filepath.Join(root, "bin"))
+	bin, err := filepath.Abs(filepath.Join(hubtest.Root, "bin"))
 	require.NoError(t, err)
 	require.FileExists(t, filepath.Join(bin, "kubectl-evenkeel"), "run make build first")
-	c := &command{t: t, stdout: &buffer{}, stderr: &buffer{}}
+	c := &command{t: t, stdout: &hubtest.Output{}, stderr: &hubtest.Output{}}
 	c.Cmd = exec.CommandContext(t.Context(), filepath.Join(hub.BinDir(), "kubectl"), append([]string{"evenkeel"}, args...)...)
-	c.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig(person), "KUBERC=off", "KUBECACHEDIR="+filepath.Join(hub.folder, "cache"),
+	c.Env = append(os.Environ(), "KUBECONFIG="+hub.kubeconfigs[person], "KUBERC=off", "KUBECACHEDIR="+filepath.Join(hub.Folder, "cache"),
 		"PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	c.Stdout, c.Stderr = c.stdout, c.stderr
 	return c
@@ -225,7 +187,7 @@ func (c *command) says(parts ...string) *command {
 
 func (c *command) await(part string) *command {
 	c.t.Helper()
-	eventually(c.t, func() string {
+	hubtest.Eventually(c.t, func() string {
 		if all := c.stdout.String() + c.stderr.String(); !strings.Contains(all, part) {
 			return fmt.Sprintf("%v does not say %q: %s", c.Args, part, all)
 		}

@@ -119,5 +119,5 @@ func (f *smallFleet) createCluster(t *testing.T, number int, nodes int64) {
 
 func create(t *testing.T, o client.Object) {
 	t.Helper()
-	require.NoError(t, hub.client.Create(t.Context(), o))
+	require.NoError(t, hub.Client.Create(t.Context(), o))
 }

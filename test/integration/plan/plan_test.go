@@ -24,8 +24,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os/exec"
+	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/assert"
@@ -33,7 +33,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -43,12 +42,11 @@ import (
 	"github.com/evenkeel-io/evenkeel/controllers/modeldeployment"
 	"github.com/evenkeel-io/evenkeel/internal/cli/fleet"
 	"github.com/evenkeel-io/evenkeel/internal/simulation"
+	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
 )
 
 const (
 	fleets   = 20
-	patience = 3 * time.Minute
-	interval = 100 * time.Millisecond
 	taintKey = "modelplane.ai/maintenance"
 )
 
@@ -119,7 +117,7 @@ func foretell(t *testing.T, small []*smallFleet) map[string]string {
 func tellsTheSame(t *testing.T, f *smallFleet, config string) {
 	t.Helper()
 	run := func(args ...string) []byte {
-		cmd := exec.CommandContext(t.Context(), binary(t, "kubectl-evenkeel"), append(args, "--kubeconfig="+hub.viewerKubeconfig, "--manager-config="+config)...)
+		cmd := exec.CommandContext(t.Context(), filepath.Join(hubtest.Root, "bin", "kubectl-evenkeel"), append(args, "--kubeconfig="+viewerKubeconfig, "--manager-config="+config)...)
 		out, err := cmd.Output()
 		require.NoError(t, err, "%s", err)
 		return out
@@ -140,7 +138,7 @@ func tellsTheSame(t *testing.T, f *smallFleet, config string) {
 func outcomes(t *testing.T) map[string]string {
 	t.Helper()
 	list := &evenkeel.ReplicaPlacementList{}
-	require.NoError(t, hub.client.List(t.Context(), list))
+	require.NoError(t, hub.Client.List(t.Context(), list))
 	out := map[string]string{}
 	for i := range list.Items {
 		p := &list.Items[i]
@@ -160,7 +158,7 @@ func outcomes(t *testing.T) map[string]string {
 // allServe says which deployment does not have all its replicas yet.
 func allServe(ctx context.Context) string {
 	list := &modelplane.ModelDeploymentList{}
-	if err := hub.client.List(ctx, list); err != nil {
+	if err := hub.Client.List(ctx, list); err != nil {
 		return err.Error()
 	}
 	for i := range list.Items {
@@ -175,10 +173,10 @@ func allServe(ctx context.Context) string {
 // atRest says what is still to be done: placements without a verdict, or replicas that are not ready.
 func atRest(ctx context.Context) string {
 	placements, replicas := &evenkeel.ReplicaPlacementList{}, &modelplane.ModelReplicaList{}
-	if err := hub.client.List(ctx, placements); err != nil {
+	if err := hub.Client.List(ctx, placements); err != nil {
 		return err.Error()
 	}
-	if err := hub.client.List(ctx, replicas); err != nil {
+	if err := hub.Client.List(ctx, replicas); err != nil {
 		return err.Error()
 	}
 	if len(placements.Items) < fleets {
@@ -202,12 +200,7 @@ func atRest(ctx context.Context) string {
 
 func eventually(t *testing.T, check func(context.Context) string) {
 	t.Helper()
-	said := ""
-	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(ctx context.Context) (bool, error) {
-		said = check(ctx)
-		return said == "", nil
-	})
-	require.NoError(t, err, "waited in vain: %s", said)
+	hubtest.Eventually(t, func() string { return check(t.Context()) })
 }
 
 func patch(t *testing.T, o client.Object, status bool, content map[string]any) {
@@ -216,8 +209,8 @@ func patch(t *testing.T, o client.Object, status bool, content map[string]any) {
 	require.NoError(t, err)
 	merge := client.RawPatch(types.MergePatchType, body)
 	if status {
-		require.NoError(t, hub.client.Status().Patch(t.Context(), o, merge))
+		require.NoError(t, hub.Client.Status().Patch(t.Context(), o, merge))
 		return
 	}
-	require.NoError(t, hub.client.Patch(t.Context(), o, merge))
+	require.NoError(t, hub.Client.Patch(t.Context(), o, merge))
 }

@@ -21,16 +21,11 @@ limitations under the License.
 package scheduler
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -38,10 +33,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -49,115 +41,57 @@ import (
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/controlplane"
+	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
 )
 
 const (
-	root     = "../../.."
-	patience = 3 * time.Minute
 	interval = 20 * time.Millisecond
 	// namespace that the tests place in.
 	namespace = "default"
 )
 
-var scheme = runtime.NewScheme()
-
-func init() {
-	log.SetLogger(logr.Discard()) // or controller-runtime complains at length
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(evenkeel.AddToScheme(scheme))
-	utilruntime.Must(modelplane.AddToScheme(scheme))
-}
-
 // hub is a control plane with the custom resources.
 type hub struct {
-	*controlplane.ControlPlane
+	*hubtest.Hub
 	client.Client
 	t *testing.T
 }
 
 func newHub(t *testing.T, options controlplane.Options) *hub {
 	t.Helper()
-	options.BinDir = filepath.Join(root, "bin", "k8s")
+	log.SetLogger(logr.Discard()) // or controller-runtime complains at length
 	options.DisableControllerManager = true
-	cp, err := controlplane.Start(context.Background(), options)
+	started, err := hubtest.Start(context.Background(), options, "dev/crds")
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, cp.Stop()) })
-	require.NoError(t, cp.InstallCRDs(t.Context(),
-		filepath.Join(root, "manifests", "hub", "crds"), filepath.Join(root, "manifests", "dev", "crds")))
-	c, err := client.New(cp.Config(), client.Options{Scheme: scheme})
-	require.NoError(t, err)
-	return &hub{ControlPlane: cp, Client: c, t: t}
+	t.Cleanup(func() { require.NoError(t, started.Stop()) })
+	return &hub{Hub: started, Client: started.Client, t: t}
 }
 
 // process is a running hub scheduler.
 type process struct {
-	t      *testing.T
-	cmd    *exec.Cmd
-	output *output
-	done   chan struct{}
-	err    error
-}
-
-// output keeps what the process writes, for a failing test to show.
-type output struct {
-	mu sync.Mutex
-	bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.Buffer.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.Buffer.String()
+	*hubtest.Program
+	t *testing.T
 }
 
 // startScheduler runs the binary until the test ends. Without a --leader-elect flag among args there is no election.
 func (h *hub) startScheduler(args ...string) *process {
 	h.t.Helper()
-	binary, err := filepath.Abs(filepath.Join(root, "bin", "hub-scheduler"))
-	require.NoError(h.t, err)
-	var all []string
-	if !strings.Contains(strings.Join(args, " "), "--v=") {
-		all = append(all, "--v=3")
-	}
-	if !strings.Contains(strings.Join(args, " "), "--secure-port") {
-		all = append(all, "--secure-port=0")
-	}
-	if !strings.Contains(strings.Join(args, " "), "--leader-elect") {
-		all = append(all, "--leader-elect=false")
-	}
-	if !strings.Contains(strings.Join(args, " "), "--config") {
-		all = append(all, "--kubeconfig="+h.KubeconfigPath())
-	}
-	p := &process{t: h.t, output: &output{}, done: make(chan struct{})}
-	p.cmd = exec.Command(binary, append(all, args...)...)
-	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	require.NoError(h.t, p.cmd.Start(), "build it first: go build -o bin/hub-scheduler ./cmd/hub-scheduler")
-	go func() {
-		p.err = p.cmd.Wait()
-		close(p.done)
-	}()
-	h.t.Cleanup(func() {
-		p.kill()
-		if h.t.Failed() {
-			h.t.Logf("the hub scheduler said:\n%s", lastLines(p.output.String(), 60))
+	said := strings.Join(args, " ")
+	for _, flag := range []string{"--v=3", "--secure-port=0", "--leader-elect=false"} {
+		if name, _, _ := strings.Cut(flag, "="); !strings.Contains(said, name+"=") {
+			args = append(args, flag)
 		}
-		if strings.Contains(p.output.String(), "panic") {
-			h.t.Errorf("the hub scheduler panicked:\n%s", p.output)
+	}
+	if !strings.Contains(said, "--config=") {
+		args = append(args, "--kubeconfig="+h.KubeconfigPath())
+	}
+	p := &process{Program: hubtest.Run(h.t, "hub-scheduler", args...), t: h.t}
+	h.t.Cleanup(func() {
+		if strings.Contains(p.Output(), "panic") {
+			h.t.Errorf("the hub scheduler panicked:\n%s", p.Output())
 		}
 	})
 	return p
-}
-
-func (p *process) kill() {
-	_ = p.cmd.Process.Kill()
-	<-p.done
 }
 
 // waitClusterSeen waits until the scheduler knows a new cluster, and its status if it has one. It needs --v=4.
@@ -173,18 +107,18 @@ func (p *process) waitClusterSeen(name string, hasStatus bool) {
 // waitSaid waits until the log has a text so many times.
 func (p *process) waitSaid(text string, times int) {
 	p.t.Helper()
-	require.Eventually(p.t, func() bool { return strings.Count(p.output.String(), text) >= times }, patience, interval, "the scheduler's log never said %s", text)
+	require.Eventually(p.t, func() bool { return strings.Count(p.Output(), text) >= times }, hubtest.Patience, interval, "the scheduler's log never said %s", text)
 }
 
 // attempts is how often the scheduler has tried to place a placement. It needs --v=3.
 func (p *process) attempts(name string) int {
-	return strings.Count(p.output.String(), fmt.Sprintf(`"Attempting to schedule pod" pod="%s/%s"`, namespace, name))
+	return strings.Count(p.Output(), fmt.Sprintf(`"Attempting to schedule pod" pod="%s/%s"`, namespace, name))
 }
 
 // peakRSS is the most memory that the process has had, in MiB.
 func (p *process) peakRSS() int {
 	p.t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
 	require.NoError(p.t, err)
 	for _, line := range strings.Split(string(status), "\n") {
 		var kib int
@@ -194,11 +128,6 @@ func (p *process) peakRSS() int {
 	}
 	p.t.Fatal("no VmHWM in the process's status")
 	return 0
-}
-
-func lastLines(text string, n int) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
 // eventually polls until check returns no error.
@@ -211,7 +140,7 @@ func (h *hub) eventually(check func() error) {
 func (h *hub) eventuallyEach(interval time.Duration, check func() error) {
 	h.t.Helper()
 	var last error
-	err := wait.PollUntilContextTimeout(h.t.Context(), interval, patience, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(h.t.Context(), interval, hubtest.Patience, true, func(context.Context) (bool, error) {
 		last = check()
 		return last == nil, nil
 	})

@@ -19,15 +19,14 @@ limitations under the License.
 package scheduler
 
 import (
-	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -43,43 +42,29 @@ import (
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/controlplane"
+	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
 )
 
-const systemNamespace = "evenkeel-system"
-
-// apply does what a platform engineer does with a folder of manifests, of which it leaves out what runs pods.
-func (h *hub) apply(folder string) {
-	h.t.Helper()
-	kubectl := exec.Command(filepath.Join(h.BinDir(), "kubectl"), "--kubeconfig="+h.KubeconfigPath(), "apply", "-k", filepath.Join(root, "manifests", "hub", "scheduler", folder))
-	out, err := kubectl.CombinedOutput()
-	require.NoError(h.t, err, "%s", out)
-}
-
 // asShipped writes the kubeconfig of the scheduler's service account and its configuration from the manifests, with
-// that kubeconfig and with leases that do not take long to run out, but longer than a busy machine stands still.
+// that kubeconfig and with leases that do not take long to run out, but longer than a busy machine stands still. Of the
+// manifests it leaves out what runs pods.
 func (h *hub) asShipped(folder string) string {
 	h.t.Helper()
-	require.NoError(h.t, client.IgnoreAlreadyExists(h.Create(h.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: systemNamespace}})))
-	h.apply(folder)
-	const user = "system:serviceaccount:" + systemNamespace + ":hub-scheduler"
-	config, err := h.AddUser(user, "system:serviceaccounts", "system:serviceaccounts:"+systemNamespace, "system:authenticated")
+	require.NoError(h.t, h.Kubectl(h.t.Context(), "apply", "-k", hubtest.Manifest("hub", "scheduler", folder)))
+	kubeconfig, err := h.Kubeconfig(h.t.Context(), hubtest.SchedulerUser)
 	require.NoError(h.t, err)
-	require.NoError(h.t, h.AwaitRights(h.t.Context(), user))
-	dir := h.t.TempDir()
-	require.NoError(h.t, controlplane.WriteKubeconfig(filepath.Join(dir, "kubeconfig"), config))
-
-	shipped, err := os.ReadFile(filepath.Join(root, "manifests", "hub", "scheduler", folder, "config.yaml"))
+	shipped, err := os.ReadFile(hubtest.Manifest("hub", "scheduler", folder, "config.yaml"))
 	require.NoError(h.t, err)
 	text := strings.Replace(string(shipped), "leaderElection:\n", "leaderElection:\n  leaseDuration: 10s\n  renewDeadline: 8s\n  retryPeriod: 500ms\n", 1)
-	text += fmt.Sprintf("clientConnection:\n  kubeconfig: %s\n", filepath.Join(dir, "kubeconfig"))
-	path := filepath.Join(dir, "config.yaml")
+	text += fmt.Sprintf("clientConnection:\n  kubeconfig: %s\n", kubeconfig)
+	path := filepath.Join(h.t.TempDir(), "config.yaml")
 	require.NoError(h.t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
 func (h *hub) leader() string {
 	lease := &coordinationv1.Lease{}
-	if err := h.Get(h.t.Context(), client.ObjectKey{Namespace: systemNamespace, Name: "evenkeel-hub-scheduler"}, lease); err != nil || lease.Spec.HolderIdentity == nil {
+	if err := h.Get(h.t.Context(), client.ObjectKey{Namespace: hubtest.SystemNamespace, Name: "evenkeel-hub-scheduler"}, lease); err != nil || lease.Spec.HolderIdentity == nil {
 		return ""
 	}
 	return *lease.Spec.HolderIdentity
@@ -99,16 +84,16 @@ func TestLeaderElectionAndRole(t *testing.T) {
 	h.waitAssigned("chat-0-1")
 	h.waitUnschedulable("pending-0-1")
 	h.eventually(func() error {
-		return unless(strings.Contains(second.output.String(), "Attempting to acquire leader lease"), "the second does not stand for election")
+		return unless(strings.Contains(second.Output(), "Attempting to acquire leader lease"), "the second does not stand for election")
 	})
 	assert.Zero(t, second.attempts("chat-0-1"))
 
-	first.kill()
+	first.Kill()
 	h.create(placement("chat", 1))
 	h.waitAssigned("chat-1-1")
 	assert.NotEqual(t, firstLeader, h.leader())
 	for _, instance := range []*process{first, second} {
-		assert.NotContains(t, instance.output.String(), "forbidden", "the shipped role is enough")
+		assert.NotContains(t, instance.Output(), "forbidden", "the shipped role is enough")
 	}
 }
 
@@ -116,7 +101,9 @@ func TestLeaderElectionAndRole(t *testing.T) {
 func TestEndpoints(t *testing.T) {
 	h := newHub(t, controlplane.Options{})
 	h.create(cluster("east", pool("h100", 1)))
-	port := freePort(t)
+	number, err := controlplane.FreePort()
+	require.NoError(t, err)
+	port := strconv.Itoa(number)
 	h.startScheduler("--secure-port="+port, "--bind-address=127.0.0.1", "--authentication-kubeconfig="+h.KubeconfigPath(),
 		"--authorization-kubeconfig="+h.KubeconfigPath(), "--authorization-always-allow-paths=/healthz,/readyz,/livez,/metrics,/configz")
 	insecure := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // a certificate made at the start
@@ -175,7 +162,7 @@ func TestCapacityProfile(t *testing.T) {
 
 	require.NoError(t, h.Delete(t.Context(), placement("chat", 0)))
 	h.waitAssigned("chat-2-1")
-	assert.NotContains(t, sched.output.String(), "forbidden", "the shipped role is enough")
+	assert.NotContains(t, sched.Output(), "forbidden", "the shipped role is enough")
 }
 
 // Two namespaces with a minimum of one and of two nodes share three: the one that has borrowed the other's yields when they
@@ -235,7 +222,7 @@ func TestCapacityYields(t *testing.T) {
 		}
 		return nil
 	})
-	assert.NotContains(t, sched.output.String(), "forbidden", "the shipped role is enough")
+	assert.NotContains(t, sched.Output(), "forbidden", "the shipped role is enough")
 }
 
 // spareNone is a deployment of one replica and a policy that cannot spare it.
@@ -283,23 +270,8 @@ func TestStopsWhenAsked(t *testing.T) {
 	sched := h.startScheduler()
 	h.create(cluster("east", pool("h100", 1)), placement("chat", 0))
 	h.waitAssigned("chat-0-1")
-	require.NoError(t, sched.cmd.Process.Signal(os.Interrupt))
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	select {
-	case <-sched.done:
-	case <-ctx.Done():
-		t.Fatal("the scheduler goes on after an interrupt")
-	}
-}
-
-func freePort(t *testing.T) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, listener.Close()) }()
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	require.NoError(t, err)
-	return port
+	sched.Signal(os.Interrupt)
+	h.eventually(func() error { return unless(!sched.Running(), "the scheduler goes on after an interrupt") })
 }
 
 func unless(ok bool, what string) error {
@@ -326,7 +298,7 @@ func TestAPIServerRestarts(t *testing.T) {
 	assert.Equal(t, "west", h.waitAssigned("chat-1-1").Status.Assignment.ClusterName)
 	h.create(placement("chat", 2))
 	h.waitUnschedulable("chat-2-1")
-	assert.NotContains(t, sched.output.String(), "cache is corrupted")
+	assert.NotContains(t, sched.Output(), "cache is corrupted")
 }
 
 // A release is built with Evenkeel's version, which is none of Kubernetes'.
@@ -334,7 +306,7 @@ func TestReleasedVersionStarts(t *testing.T) {
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "hub-scheduler")
 	build := exec.Command("go", "build", "-ldflags", "-X k8s.io/component-base/version.gitVersion=v1.2.3", "-o", binary, "./cmd/hub-scheduler")
-	build.Dir = root
+	build.Dir = hubtest.Root
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 

@@ -110,7 +110,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			now := len(h.assignments())
 			return unless(now >= min(more, placements), fmt.Sprintf("%d of %d placements have a cluster", now, placements))
 		})
-		sched.kill()
+		sched.Kill()
 		if first == nil {
 			first = h.assignments()
 		}

@@ -88,6 +88,7 @@ func ourBudget(name string) string { return name + "-evenkeel" }
 
 // TestVariants goes through what users and installers do, on one cluster with Evenkeel.
 func TestVariants(t *testing.T) {
+	t.Parallel() // it waits for most of the time
 	c := start(t, workloadcluster.Options{})
 	require.NoError(t, c.InstallEvenkeel(t.Context(), nil))
 	spreadOut(t, c)
@@ -307,6 +308,7 @@ func providerInMaintenance(t *testing.T, c *workloadcluster.Cluster) {
 
 // TestFallback is for drainers that ignore budgets, and for clusters whose system nodes all go at once.
 func TestFallback(t *testing.T) {
+	t.Parallel() // it waits for most of the time
 	c := start(t, workloadcluster.Options{})
 	require.NoError(t, c.InstallEvenkeel(t.Context(), map[string]any{"fallback": map[string]any{"mode": "GPUNodes"}}))
 	eventually(t, "the pickers and proxies on both system nodes", func(t *assert.CollectT) {
@@ -380,6 +382,7 @@ func broughtBack(t *testing.T, c *workloadcluster.Cluster) {
 
 // TestOneSystemNode is the smallest pool: both replicas run on the one node, a drain waits and nothing is lost.
 func TestOneSystemNode(t *testing.T) {
+	t.Parallel() // it waits for most of the time
 	c := start(t, workloadcluster.Options{SystemNodes: []string{workloadcluster.SystemA}})
 	require.NoError(t, c.InstallEvenkeel(t.Context(), nil))
 	both := []string{workloadcluster.SystemA, workloadcluster.SystemA}

@@ -83,7 +83,7 @@ func TestTheFleet(t *testing.T) {
 	o = run(t, append(drain, "--yes", "--allow-blackout")...)
 	require.Zero(t, o.code, o.stderr)
 	expectTable(t, lone, "worker-a=0[rack-2]")
-	require.NoError(t, hub.client.Get(t.Context(), client.ObjectKeyFromObject(lone), lone))
+	require.NoError(t, hub.Client.Get(t.Context(), client.ObjectKeyFromObject(lone), lone))
 	assert.Equal(t, "rack-2", lone.Annotations["evenkeel.io/allow-blackout"])
 
 	annotate(t, elsewhere, `{"typo":{"cluster":"worker-z","reason":"r"}}`)
@@ -100,7 +100,7 @@ func TestTheFleet(t *testing.T) {
 	expectTable(t, both, "worker-a=2 worker-b=1")
 	expectTable(t, lone, "worker-a=1")
 	for _, isvc := range []client.Object{both, lone, broken} {
-		require.NoError(t, hub.client.Get(t.Context(), client.ObjectKeyFromObject(isvc), isvc))
+		require.NoError(t, hub.Client.Get(t.Context(), client.ObjectKeyFromObject(isvc), isvc))
 		assert.NotContains(t, isvc.GetAnnotations(), trafficdrain.AnnotationKey)
 	}
 }

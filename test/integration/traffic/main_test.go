@@ -21,29 +21,18 @@ package traffic
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	gateway "sigs.k8s.io/gateway-api/apis/v1"
 
-	ome "github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
 	"github.com/evenkeel-io/evenkeel/internal/controlplane"
+	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
 )
 
 const (
-	root = "../../.."
 	// hubContext is the name of the kubeconfig context, which the commands show.
 	hubContext = "hub"
 	// omeNamespace is where OME would be installed.
@@ -52,9 +41,7 @@ const (
 
 // testHub is a control plane that serves OME's and Gateway API's kinds.
 type testHub struct {
-	*controlplane.ControlPlane
-	client client.Client
-	folder string
+	*hubtest.Hub
 	// kubeconfig is an administrator's, managerKubeconfig that of the user whom the shipped
 	// roles were made for.
 	kubeconfig, managerKubeconfig string
@@ -63,65 +50,32 @@ type testHub struct {
 var hub *testHub
 
 func TestMain(m *testing.M) {
-	ctrl.SetLogger(logr.Discard())
-	code, err := runTests(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func runTests(m *testing.M) (int, error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	cp, err := controlplane.Start(ctx, controlplane.Options{
-		DisableControllerManager: true,
-		APIServerArgs:            []string{"--enable-admission-plugins=OwnerReferencesPermissionEnforcement"},
+	hubtest.Main(m, func(ctx context.Context) (tearDown func() error, err error) {
+		started, err := hubtest.Start(ctx, controlplane.Options{
+			DisableControllerManager: true,
+			APIServerArgs:            []string{"--enable-admission-plugins=OwnerReferencesPermissionEnforcement"},
+		}, "dev/crds/ome.io_inferenceservices.yaml", "dev/crds/ome.io_trafficmaps.yaml", "dev/crds/ome.io_workloadclusters.yaml", "dev/crds-gateway-api")
+		if err != nil {
+			return nil, err
+		}
+		hub = &testHub{Hub: started}
+		if err := hub.prepare(ctx); err != nil {
+			return nil, errors.Join(err, hub.Stop())
+		}
+		return hub.Stop, nil
 	})
-	if err != nil {
-		return 1, err
-	}
-	hub = &testHub{ControlPlane: cp}
-	if err := hub.prepare(ctx); err != nil {
-		return 1, errors.Join(err, hub.stop())
-	}
-	code := m.Run()
-	return code, hub.stop()
 }
 
-func (h *testHub) stop() error {
-	return errors.Join(h.Stop(), os.RemoveAll(h.folder))
-}
-
-func (h *testHub) prepare(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
-	defer cancel()
-	crds, err := filepath.Glob(filepath.Join(root, "manifests/dev/crds/ome.io_*.yaml"))
-	if err != nil {
-		return err
-	}
-	if err := h.InstallCRDs(ctx, append(crds, filepath.Join(root, "manifests/dev/crds-gateway-api"))...); err != nil {
-		return err
-	}
-	if h.folder, err = os.MkdirTemp("", "evenkeel-traffic-test-"); err != nil {
-		return err
-	}
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, ome.AddToScheme, gateway.Install} {
-		if err := add(scheme); err != nil {
+func (h *testHub) prepare(ctx context.Context) (err error) {
+	for _, name := range []string{omeNamespace, "prod"} {
+		if err := h.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
 			return err
 		}
 	}
-	if h.client, err = client.New(h.Config(), client.Options{Scheme: scheme}); err != nil {
+	if h.managerKubeconfig, err = h.Kubeconfig(ctx, hubtest.ManagerUser, "hub/manager/rbac.yaml", "hub/trafficmap/rbac.yaml"); err != nil {
 		return err
 	}
-	for _, name := range []string{"evenkeel-system", omeNamespace, "prod"} {
-		if err := h.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
-			return err
-		}
-	}
-	return errors.Join(h.addManagerUser(ctx), h.writeKubeconfig())
+	return h.writeKubeconfig()
 }
 
 // writeKubeconfig names the administrator's context as the page does that the tests follow.
@@ -133,27 +87,6 @@ func (h *testHub) writeKubeconfig() error {
 	config.Contexts[hubContext] = config.Contexts[config.CurrentContext]
 	delete(config.Contexts, config.CurrentContext)
 	config.CurrentContext = hubContext
-	h.kubeconfig = filepath.Join(h.folder, "hub.kubeconfig")
+	h.kubeconfig = filepath.Join(h.Folder, "hub.kubeconfig")
 	return clientcmd.WriteToFile(*config, h.kubeconfig)
-}
-
-// addManagerUser grants the manager what the shipped manifests grant it, and nothing else.
-func (h *testHub) addManagerUser(ctx context.Context) error {
-	for _, file := range []string{"manager/rbac.yaml", "trafficmap/rbac.yaml"} {
-		kubectl := exec.CommandContext(ctx, filepath.Join(h.BinDir(), "kubectl"), "--kubeconfig="+h.KubeconfigPath(),
-			"apply", "-f", filepath.Join(root, "manifests/hub", file))
-		if out, err := kubectl.CombinedOutput(); err != nil {
-			return fmt.Errorf("apply %s: %w: %s", file, err, out)
-		}
-	}
-	const user = "system:serviceaccount:evenkeel-system:hub-manager"
-	config, err := h.AddUser(user, "system:serviceaccounts", "system:authenticated")
-	if err != nil {
-		return err
-	}
-	if err := h.AwaitRights(ctx, user); err != nil {
-		return err
-	}
-	h.managerKubeconfig = filepath.Join(h.folder, "manager.kubeconfig")
-	return controlplane.WriteKubeconfig(h.managerKubeconfig, config)
 }

@@ -32,6 +32,7 @@ import (
 
 	"github.com/evenkeel-io/evenkeel/cmd/kubectl-evenkeel/app"
 	"github.com/evenkeel-io/evenkeel/internal/trafficdrain"
+	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
 )
 
 const rejected = "error: guarded annotation patch rejected; refresh traffic status and retry explicitly\n"
@@ -46,7 +47,7 @@ func TestAStatusUpdateWhileThePromptWaits(t *testing.T) {
 	assert.Equal(t, 3, o.code)
 	assert.True(t, strings.HasSuffix(o.stderr, rejected), o.stderr)
 	assert.Empty(t, o.stdout)
-	require.NoError(t, hub.client.Get(t.Context(), client.ObjectKeyFromObject(isvc), isvc))
+	require.NoError(t, hub.Client.Get(t.Context(), client.ObjectKeyFromObject(isvc), isvc))
 	assert.NotContains(t, isvc.Annotations, trafficdrain.AnnotationKey)
 }
 
@@ -56,11 +57,11 @@ func TestAServiceMadeAnewWhileThePromptWaits(t *testing.T) {
 	namespace := newNamespace(t)
 	isvc := newService(t, namespace, "chat", candidate("worker-a", 2, 2))
 	p := ask(t, "ome", "traffic", "drain", "chat", "-n", namespace, "--workload-cluster=worker-a", "--id=a", "--reason=r")
-	require.NoError(t, hub.client.Delete(t.Context(), isvc))
+	require.NoError(t, hub.Client.Delete(t.Context(), isvc))
 	again := newService(t, namespace, "chat", candidate("worker-a", 2, 2))
 	o := p.answer("y\r")
 	assert.Equal(t, 3, o.code, o.stderr)
-	require.NoError(t, hub.client.Get(t.Context(), client.ObjectKeyFromObject(again), again))
+	require.NoError(t, hub.Client.Get(t.Context(), client.ObjectKeyFromObject(again), again))
 	assert.NotContains(t, again.Annotations, trafficdrain.AnnotationKey)
 }
 
@@ -93,7 +94,7 @@ func TestManyClientsLoseNoDrain(t *testing.T) {
 		})
 	}
 	group.Wait()
-	require.NoError(t, hub.client.Get(t.Context(), client.ObjectKeyFromObject(isvc), isvc))
+	require.NoError(t, hub.Client.Get(t.Context(), client.ObjectKeyFromObject(isvc), isvc))
 	drains, err := trafficdrain.ValueOf(isvc.Annotations).ParseStrict()
 	require.NoError(t, err)
 	assert.Len(t, drains, clients)
@@ -115,7 +116,7 @@ func TestDryRuns(t *testing.T) {
 			assert.Contains(t, o.stdout, text)
 		}
 	}
-	require.NoError(t, hub.client.Get(t.Context(), client.ObjectKeyFromObject(isvc), isvc))
+	require.NoError(t, hub.Client.Get(t.Context(), client.ObjectKeyFromObject(isvc), isvc))
 	assert.Equal(t, before, isvc.ResourceVersion)
 }
 
@@ -123,7 +124,7 @@ func TestDryRuns(t *testing.T) {
 func TestWithoutATerminal(t *testing.T) {
 	isvc := newService(t, newNamespace(t), "chat", candidate("worker-a", 2, 2))
 	cmd := command(t, "ome", "traffic", "drain", "chat", "-n", isvc.Namespace, "--workload-cluster=worker-a", "--id=a", "--reason=r")
-	stdout, stderr := &buffer{}, &buffer{}
+	stdout, stderr := &hubtest.Output{}, &hubtest.Output{}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("y\ny\n"), stdout, stderr
 	o := finish(t, cmd, stdout, stderr, cmd.Run())
 	assert.Equal(t, 1, o.code)

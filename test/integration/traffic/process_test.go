@@ -19,42 +19,23 @@ limitations under the License.
 package traffic
 
 import (
-	"bytes"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
 )
-
-// buffer collects output that a test looks at while it is written.
-type buffer struct {
-	mu      sync.Mutex
-	content bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.content.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.content.String()
-}
 
 func binary(t *testing.T, name string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join(root, "bin", name))
+	path, err := filepath.Abs(filepath.Join(hubtest.Root, "bin", name))
 	require.NoError(t, err)
 	require.FileExists(t, path, "run make build first")
 	return path
@@ -62,38 +43,16 @@ func binary(t *testing.T, name string) string {
 
 // startManager runs hub-manager with TrafficMaps switched on; extra is more of that part of
 // its configuration.
-func startManager(t *testing.T, extra string) (*exec.Cmd, *buffer) {
+func startManager(t *testing.T, extra string) *hubtest.Program {
 	t.Helper()
-	config := filepath.Join(t.TempDir(), "manager.yaml")
-	require.NoError(t, os.WriteFile(config, []byte(`apiVersion: config.evenkeel.io/v1alpha1
-kind: HubManagerConfiguration
-healthBindAddress: "0"
-metricsBindAddress: "0"
-webhooks: {bindAddress: "0"}
-leaderElection: {leaderElect: false}
-trafficMap:
-  enabled: true
-`+extra), 0o600))
-	out := &buffer{}
-	cmd := exec.Command(binary(t, "hub-manager"), "--kubeconfig="+hub.managerKubeconfig, "--config="+config, "-v=1")
-	cmd.Stdout, cmd.Stderr = out, out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Logf("hub-manager:\n%s", out.String())
-		}
-	})
-	return cmd, out
+	return hub.RunManager(t, hub.managerKubeconfig, "trafficMap:\n  enabled: true\n"+extra)
 }
 
 // command makes a command as a user types it: kubectl finds the plugins in bin/.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(hub.BinDir(), "kubectl"), args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+hub.kubeconfig, "KUBERC=off", "KUBECACHEDIR="+filepath.Join(hub.folder, "cache"),
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+hub.kubeconfig, "KUBERC=off", "KUBECACHEDIR="+filepath.Join(hub.Folder, "cache"),
 		"PATH="+filepath.Dir(binary(t, "kubectl-ome"))+string(os.PathListSeparator)+os.Getenv("PATH"))
 	return cmd
 }
@@ -104,7 +63,7 @@ type outcome struct {
 	code           int
 }
 
-func finish(t *testing.T, cmd *exec.Cmd, stdout, stderr *buffer, err error) outcome {
+func finish(t *testing.T, cmd *exec.Cmd, stdout, stderr *hubtest.Output, err error) outcome {
 	t.Helper()
 	if _, exited := err.(*exec.ExitError); !exited {
 		require.NoError(t, err)
@@ -116,7 +75,7 @@ func finish(t *testing.T, cmd *exec.Cmd, stdout, stderr *buffer, err error) outc
 func run(t *testing.T, args ...string) outcome {
 	t.Helper()
 	cmd := command(t, args...)
-	stdout, stderr := &buffer{}, &buffer{}
+	stdout, stderr := &hubtest.Output{}, &hubtest.Output{}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	return finish(t, cmd, stdout, stderr, cmd.Run())
 }
@@ -134,7 +93,7 @@ type atPrompt struct {
 	t              *testing.T
 	cmd            *exec.Cmd
 	terminal       *os.File
-	stdout, stderr *buffer
+	stdout, stderr *hubtest.Output
 }
 
 // ask runs a command with a terminal for its input, until it asks.
@@ -143,11 +102,11 @@ func ask(t *testing.T, args ...string) *atPrompt {
 	terminal, tty, err := pty.Open()
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = terminal.Close() })
-	p := &atPrompt{t: t, cmd: command(t, args...), terminal: terminal, stdout: &buffer{}, stderr: &buffer{}}
+	p := &atPrompt{t: t, cmd: command(t, args...), terminal: terminal, stdout: &hubtest.Output{}, stderr: &hubtest.Output{}}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = tty, p.stdout, p.stderr
 	require.NoError(t, p.cmd.Start())
 	require.NoError(t, tty.Close())
-	eventually(t, func() string {
+	hubtest.Eventually(t, func() string {
 		if !strings.HasSuffix(p.stderr.String(), "[y/N] ") {
 			return "the command does not ask: " + p.stderr.String()
 		}

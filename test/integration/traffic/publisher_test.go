@@ -35,6 +35,7 @@ import (
 	gateway "sigs.k8s.io/gateway-api/apis/v1"
 
 	ome "github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
+	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
 )
 
 const gatewayConfig = `  gateway:
@@ -61,7 +62,7 @@ func TestPublisher(t *testing.T) {
 func route(t *testing.T, namespace, name string) *gateway.HTTPRoute {
 	t.Helper()
 	r := &gateway.HTTPRoute{}
-	require.NoError(t, client.IgnoreNotFound(hub.client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, r)))
+	require.NoError(t, client.IgnoreNotFound(hub.Client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, r)))
 	return r
 }
 
@@ -72,7 +73,7 @@ func shares(t *testing.T, r *gateway.HTTPRoute) string {
 	for _, rule := range r.Spec.Rules {
 		for _, ref := range rule.BackendRefs {
 			s := &corev1.Service{}
-			require.NoError(t, client.IgnoreNotFound(hub.client.Get(t.Context(), client.ObjectKey{Namespace: string(*ref.Namespace), Name: string(ref.Name)}, s)))
+			require.NoError(t, client.IgnoreNotFound(hub.Client.Get(t.Context(), client.ObjectKey{Namespace: string(*ref.Namespace), Name: string(ref.Name)}, s)))
 			said = append(said, fmt.Sprintf("%s=%d", s.Spec.ExternalName, *ref.Weight))
 		}
 	}
@@ -82,7 +83,7 @@ func shares(t *testing.T, r *gateway.HTTPRoute) string {
 func expectShares(t *testing.T, isvc *ome.InferenceService, want string) *gateway.HTTPRoute {
 	t.Helper()
 	var r *gateway.HTTPRoute
-	eventually(t, func() string {
+	hubtest.Eventually(t, func() string {
 		r = route(t, isvc.Namespace, isvc.Name+"-global")
 		if got := shares(t, r); got != want {
 			return fmt.Sprintf("the route has %q, want %q", got, want)
@@ -95,7 +96,7 @@ func expectShares(t *testing.T, isvc *ome.InferenceService, want string) *gatewa
 func backends(t *testing.T, namespace string) []corev1.Service {
 	t.Helper()
 	list := &corev1.ServiceList{}
-	require.NoError(t, hub.client.List(t.Context(), list, client.InNamespace(namespace)))
+	require.NoError(t, hub.Client.List(t.Context(), list, client.InNamespace(namespace)))
 	return list.Items
 }
 
@@ -121,7 +122,7 @@ func routeLives(t *testing.T) {
 	annotate(t, isvc, "-")
 	place(t, isvc, candidate("worker-b", 2, 2), candidate("worker-c", 2, 2))
 	expectShares(t, isvc, "worker-b.example.com=1 worker-c.example.com=1")
-	eventually(t, func() string {
+	hubtest.Eventually(t, func() string {
 		if n := len(backends(t, isvc.Namespace)); n != 2 {
 			return fmt.Sprintf("there are %d backends", n)
 		}
@@ -130,9 +131,9 @@ func routeLives(t *testing.T) {
 
 	update(t, isvc, func() error {
 		isvc.Spec.Routing = &ome.RoutingSpec{Enabled: ptr.To(false)}
-		return hub.client.Update(t.Context(), isvc)
+		return hub.Client.Update(t.Context(), isvc)
 	})
-	eventually(t, func() string {
+	hubtest.Eventually(t, func() string {
 		switch {
 		case trafficMap(t, isvc).Name != "":
 			return "the map is still there"
@@ -158,13 +159,13 @@ func newRoute(namespace, name, host string) *gateway.HTTPRoute {
 func hostTaken(t *testing.T) {
 	namespace := newNamespace(t)
 	theirs := newRoute(namespace, "theirs", "chat."+namespace+".example.com")
-	require.NoError(t, hub.client.Create(t.Context(), theirs))
+	require.NoError(t, hub.Client.Create(t.Context(), theirs))
 	isvc := newService(t, namespace, "chat", candidate("worker-a", 1, 1))
 	expectCondition(t, isvc, ome.TrafficMapPublished, metav1.ConditionFalse, "ClaimRejected", "Publisher claims could not be acquired")
 	expectEvent(t, "TrafficMap", isvc, "PublicationFailed",
 		fmt.Sprintf("Gateway hostname \"chat.%[1]s.example.com\" on ome/global is already published by HTTPRoute %[1]s/theirs", namespace))
 	assert.Empty(t, route(t, namespace, "chat-global").Name)
-	require.NoError(t, hub.client.Delete(t.Context(), theirs))
+	require.NoError(t, hub.Client.Delete(t.Context(), theirs))
 	expectShares(t, isvc, "worker-a.example.com=1")
 }
 
@@ -182,10 +183,10 @@ func hostWanted(t *testing.T) {
 	patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"metadata":{"annotations":{"ome.io/global-host":%q}}}`, host))
 	var group sync.WaitGroup
 	for _, isvc := range wanting {
-		group.Go(func() { assert.NoError(t, hub.client.Patch(t.Context(), isvc.DeepCopy(), patch)) })
+		group.Go(func() { assert.NoError(t, hub.Client.Patch(t.Context(), isvc.DeepCopy(), patch)) })
 	}
 	group.Wait()
-	eventually(t, func() string {
+	hubtest.Eventually(t, func() string {
 		rejected := 0
 		for _, isvc := range wanting {
 			if c := meta.FindStatusCondition(trafficMap(t, isvc).Status.Conditions, ome.TrafficMapPublished); c.Reason == "ClaimRejected" {
@@ -197,9 +198,9 @@ func hostWanted(t *testing.T) {
 		}
 		return ""
 	})
-	eventually(t, func() string { // the one that is not may still have to write its route
+	hubtest.Eventually(t, func() string { // the one that is not may still have to write its route
 		routes := &gateway.HTTPRouteList{}
-		require.NoError(t, hub.client.List(t.Context(), routes, client.InNamespace(namespace)))
+		require.NoError(t, hub.Client.List(t.Context(), routes, client.InNamespace(namespace)))
 		require.Len(t, routes.Items, services, "who is rejected keeps the route of before")
 		have := 0
 		for _, r := range routes.Items {
@@ -218,12 +219,12 @@ func hostWanted(t *testing.T) {
 func routeTaken(t *testing.T) {
 	namespace := newNamespace(t)
 	theirs := newRoute(namespace, "chat-global", "elsewhere.example.com")
-	require.NoError(t, hub.client.Create(t.Context(), theirs))
+	require.NoError(t, hub.Client.Create(t.Context(), theirs))
 	isvc := newService(t, namespace, "chat", candidate("worker-a", 1, 1))
 	expectCondition(t, isvc, ome.TrafficMapPublished, metav1.ConditionFalse, "ClaimRejected", "")
 	expectEvent(t, "TrafficMap", isvc, "PublicationFailed", "global HTTPRoute "+namespace+"/chat-global belongs to another source")
 	assert.Equal(t, theirs.Spec, route(t, namespace, "chat-global").Spec)
-	require.NoError(t, hub.client.Delete(t.Context(), theirs))
+	require.NoError(t, hub.Client.Delete(t.Context(), theirs))
 	expectShares(t, isvc, "worker-a.example.com=1")
 }
 
@@ -245,7 +246,7 @@ func invalidPlans(t *testing.T) {
 	options := newService(t, namespace, "options", candidate("worker-a", 1, 1))
 	update(t, options, func() error {
 		options.Spec.Routing = &ome.RoutingSpec{Publisher: &ome.RoutingPublisher{Options: map[string]string{"a": "b"}}}
-		return hub.client.Update(t.Context(), options)
+		return hub.Client.Update(t.Context(), options)
 	})
 	expectCondition(t, options, ome.TrafficMapPublished, metav1.ConditionFalse, "InvalidOptions", "Publisher options are invalid")
 }
@@ -271,7 +272,7 @@ func routeFrozen(t *testing.T) {
 	annotate(t, isvc, `[]`)
 	update(t, isvc, func() error {
 		isvc.Spec.Routing = &ome.RoutingSpec{CapacityFactors: map[string]resource.Quantity{"worker-b": resource.MustParse("3")}}
-		return hub.client.Update(t.Context(), isvc)
+		return hub.Client.Update(t.Context(), isvc)
 	})
 	place(t, isvc, candidate("worker-a", 4, 4), candidate("worker-b", 2, 2), candidate("worker-c", 2, 2))
 	expectCondition(t, isvc, ome.TrafficMapPublished, metav1.ConditionFalse, "InvalidOwner", "TrafficMap owner identity is invalid or stale")
@@ -286,17 +287,16 @@ func routeFrozen(t *testing.T) {
 
 // TestWithdrawn checks that a gateway which is no longer configured loses what it had.
 func TestWithdrawn(t *testing.T) {
-	cmd, _ := startManager(t, gatewayConfig)
+	manager := startManager(t, gatewayConfig)
 	isvc := newChat(t)
 	expectShares(t, isvc, "worker-a.example.com=2 worker-b.example.com=1")
 	expectCondition(t, isvc, ome.TrafficMapPublished, metav1.ConditionTrue, "Published", "")
-	require.NoError(t, cmd.Process.Kill())
-	_ = cmd.Wait()
+	manager.Kill()
 	startManager(t, "")
 	expectCondition(t, isvc, ome.TrafficMapPublished, metav1.ConditionFalse, "Withdrawn", `TrafficMap publication is withdrawn by publisher "gatewayapi"`)
 	assert.Empty(t, route(t, isvc.Namespace, "chat-global").Name)
 	assert.Empty(t, backends(t, isvc.Namespace))
-	eventually(t, func() string {
+	hubtest.Eventually(t, func() string {
 		if held := trafficMap(t, isvc).Finalizers; len(held) > 0 {
 			return fmt.Sprintf("the map is held by %q", held)
 		}

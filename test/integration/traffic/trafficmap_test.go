@@ -37,13 +37,14 @@ import (
 	"k8s.io/utils/ptr"
 
 	ome "github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
+	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
 )
 
 const inputValid = "evenkeel.io/InputValid"
 
 // TestTrafficMaps runs every test of what a map says against one manager without a gateway.
 func TestTrafficMaps(t *testing.T) {
-	_, log := startManager(t, "")
+	manager := startManager(t, "")
 	t.Run("bad value after a good one keeps the map", frozenByDrains)
 	t.Run("bad routing values keep the map", frozenByRouting)
 	t.Run("bad value from the start makes no map", frozenFromTheStart)
@@ -56,7 +57,7 @@ func TestTrafficMaps(t *testing.T) {
 	t.Run("not routed", notRouted)
 	t.Run("health probes", healthProbes)
 	for _, private := range []string{"sk-", "not ready for it"} {
-		assert.NotContains(t, log.String(), private, "what is written into the annotation is not logged")
+		assert.NotContains(t, manager.Output(), private, "what is written into the annotation is not logged")
 	}
 }
 
@@ -72,7 +73,7 @@ func frozenByDrains(t *testing.T) {
 	annotate(t, isvc, `{"a":{"cluster":"worker-a","reason":"r"}}`)
 	good := expectTable(t, isvc, "worker-a=0[a] worker-b=1")
 	annotate(t, isvc, `{"a":{"cluster":"worker-a","reason":"sk-123456789012345678901234"},}`)
-	eventually(t, func() string {
+	hubtest.Eventually(t, func() string {
 		c := meta.FindStatusCondition(trafficMap(t, isvc).Status.Conditions, inputValid)
 		if c == nil || c.Status != metav1.ConditionFalse {
 			return "the map does not say that it is frozen"
@@ -85,7 +86,7 @@ func frozenByDrains(t *testing.T) {
 	place(t, isvc, candidate("worker-a", 4, 4), candidate("worker-b", 4, 4), candidate("worker-c", 1, 1))
 	update(t, isvc, func() error {
 		isvc.Spec.Routing = &ome.RoutingSpec{CapacityFactors: map[string]resource.Quantity{"worker-b": resource.MustParse("2")}}
-		return hub.client.Update(t.Context(), isvc)
+		return hub.Client.Update(t.Context(), isvc)
 	})
 	// Another service that is handled afterwards shows that this one has been looked at.
 	newChat(t)
@@ -101,7 +102,7 @@ func frozenByDrains(t *testing.T) {
 	annotate(t, isvc, `{"a":{"cluster":"worker-a","reason":"r"}}`)
 	expectTable(t, isvc, "worker-a=0[a] worker-b=8 worker-c=1")
 	expectCondition(t, isvc, ome.TrafficMapRoutable, metav1.ConditionTrue, "Routable", "3 home(s) serving")
-	eventually(t, func() string {
+	hubtest.Eventually(t, func() string {
 		if !meta.IsStatusConditionTrue(trafficMap(t, isvc).Status.Conditions, inputValid) {
 			return "the map does not say that it follows again"
 		}
@@ -113,9 +114,9 @@ func frozenByRouting(t *testing.T) {
 	isvc := newChat(t)
 	update(t, isvc, func() error {
 		isvc.Spec.Routing = &ome.RoutingSpec{CapacityFactors: map[string]resource.Quantity{"worker-b": resource.MustParse("0")}}
-		return hub.client.Update(t.Context(), isvc)
+		return hub.Client.Update(t.Context(), isvc)
 	})
-	eventually(t, func() string {
+	hubtest.Eventually(t, func() string {
 		c := meta.FindStatusCondition(trafficMap(t, isvc).Status.Conditions, inputValid)
 		if c == nil || c.Reason != "InvalidRouting" {
 			return "the map does not say that it is frozen"
@@ -132,12 +133,12 @@ func frozenFromTheStart(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "chat", Annotations: map[string]string{ome.TrafficDrainAnnotation: ""}},
 		Spec:       ome.InferenceServiceSpec{Placement: &ome.PlacementSpec{Mode: ome.PlacementAll, ClusterSelector: "gpu"}},
 	}
-	require.NoError(t, hub.client.Create(t.Context(), isvc))
+	require.NoError(t, hub.Client.Create(t.Context(), isvc))
 	expectEvent(t, "InferenceService", isvc, "TrafficMapFrozen", "No TrafficMap is made: parse ome.io/traffic-drain: decode top-level object: EOF")
 	assert.Empty(t, trafficMap(t, isvc).Name)
 	annotate(t, isvc, "{}")
 	expectCondition(t, isvc, ome.TrafficMapRoutable, metav1.ConditionFalse, "NotPlaced", "not Placed")
-	require.NoError(t, hub.client.Delete(t.Context(), isvc))
+	require.NoError(t, hub.Client.Delete(t.Context(), isvc))
 }
 
 func optOut(t *testing.T) {
@@ -146,9 +147,9 @@ func optOut(t *testing.T) {
 	expectEvent(t, "InferenceService", isvc, "TrafficMapFrozen", "")
 	update(t, isvc, func() error {
 		isvc.Spec.Routing = &ome.RoutingSpec{Enabled: ptr.To(false)}
-		return hub.client.Update(t.Context(), isvc)
+		return hub.Client.Update(t.Context(), isvc)
 	})
-	eventually(t, func() string {
+	hubtest.Eventually(t, func() string {
 		if trafficMap(t, isvc).Name != "" {
 			return "the map is still there"
 		}
@@ -206,11 +207,11 @@ func mapEdited(t *testing.T) {
 func nameTaken(t *testing.T) {
 	namespace := newNamespace(t)
 	foreign := &ome.TrafficMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "chat"}, Spec: ome.TrafficMapSpec{Service: "chat"}}
-	require.NoError(t, hub.client.Create(t.Context(), foreign))
+	require.NoError(t, hub.Client.Create(t.Context(), foreign))
 	isvc := newService(t, namespace, "chat", candidate("worker-a", 4, 4))
 	expectEvent(t, "InferenceService", isvc, "TrafficMapNameTaken", "exists but is not controlled by InferenceService UID")
 	assert.Empty(t, trafficMap(t, isvc).Spec.Entries)
-	require.NoError(t, hub.client.Delete(t.Context(), foreign))
+	require.NoError(t, hub.Client.Delete(t.Context(), foreign))
 	expectTable(t, isvc, "worker-a=1")
 }
 
@@ -220,9 +221,9 @@ func notRouted(t *testing.T) {
 	expectTable(t, plain, "worker-a=1")
 	update(t, plain, func() error {
 		plain.Spec.Placement = &ome.PlacementSpec{Mode: ome.PlacementAll}
-		return hub.client.Update(t.Context(), plain)
+		return hub.Client.Update(t.Context(), plain)
 	})
-	eventually(t, func() string {
+	hubtest.Eventually(t, func() string {
 		if trafficMap(t, plain).Name != "" {
 			return "the map of a service with only a mode is still there"
 		}
@@ -231,7 +232,7 @@ func notRouted(t *testing.T) {
 	copied := newService(t, namespace, "copy", candidate("worker-a", 1, 1))
 	expectTable(t, copied, "worker-a=1")
 	kubectl(t, "label", "inferenceservice", "copy", "-n", namespace, ome.PlacementOriginLabel+"=hub")
-	eventually(t, func() string {
+	hubtest.Eventually(t, func() string {
 		if trafficMap(t, copied).Name != "" {
 			return "the map of a derived copy is still there"
 		}
@@ -273,14 +274,14 @@ func healthProbes(t *testing.T) {
 			Period: &metav1.Duration{Duration: time.Second}, Timeout: &metav1.Duration{Duration: 900 * time.Millisecond},
 			FailureThreshold: 2, SuccessThreshold: 2, AllFailedPolicy: ome.DrainTraffic,
 		}}
-		return hub.client.Update(t.Context(), isvc)
+		return hub.Client.Update(t.Context(), isvc)
 	})
 	place(t, isvc, at("worker-a", a), at("worker-b", b))
 	expectTable(t, isvc, "worker-a=1 worker-b=1")
 	a.status.Store(http.StatusServiceUnavailable)
 	expectTable(t, isvc, "worker-a=0 worker-b=1")
 	// On a busy machine a probe may run into its timeout before it gets this answer.
-	eventually(t, func() string {
+	hubtest.Eventually(t, func() string {
 		p := trafficMap(t, isvc).Spec.Entries[0].Probe
 		if p == nil || p.Result != ome.ProbeFailing || !p.Gated || p.Message != "HTTP 503" {
 			return fmt.Sprintf("the probe is %+v", p)
@@ -292,7 +293,7 @@ func healthProbes(t *testing.T) {
 	expectTable(t, isvc, "worker-a=0 worker-b=0")
 	expectCondition(t, isvc, ome.TrafficMapRoutable, metav1.ConditionFalse, "AllHomesProbeFailed", "2 home(s) have conclusive probe failures; all route weights are zero")
 	a.status.Store(http.StatusTeapot)
-	eventually(t, func() string {
+	hubtest.Eventually(t, func() string {
 		if p := trafficMap(t, isvc).Spec.Entries[0].Probe; p.Message != "HTTP 418 (not in accept or gate list)" || !p.Gated {
 			return "no verdict has not been told, or has opened the gate: " + p.Message
 		}
@@ -308,10 +309,10 @@ func TestBesideOME(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: omeNamespace, Name: "inferenceservice-config"},
 		Data:       map[string]string{"multicluster": `{"routing": {"enabled": true}}`},
 	}
-	require.NoError(t, hub.client.Create(t.Context(), config))
-	t.Cleanup(func() { assert.NoError(t, hub.client.Delete(context.Background(), config)) })
-	cmd, out := startManager(t, "")
-	assert.Error(t, cmd.Wait())
-	assert.Contains(t, out.String(), "trafficMap.enabled is set, but OME's own routing is on")
-	assert.Contains(t, out.String(), "ConfigMap ome/inferenceservice-config")
+	require.NoError(t, hub.Client.Create(t.Context(), config))
+	t.Cleanup(func() { assert.NoError(t, hub.Client.Delete(context.Background(), config)) })
+	manager := startManager(t, "")
+	assert.Error(t, manager.Wait())
+	assert.Contains(t, manager.Output(), "trafficMap.enabled is set, but OME's own routing is on")
+	assert.Contains(t, manager.Output(), "ConfigMap ome/inferenceservice-config")
 }

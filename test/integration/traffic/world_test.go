@@ -23,7 +23,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -31,36 +30,17 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	ome "github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
+	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
 )
-
-const (
-	// patience bounds a wait; a step takes well below a second on an idle machine.
-	patience = 90 * time.Second
-	interval = 50 * time.Millisecond
-)
-
-// eventually waits until check has nothing to say.
-func eventually(t *testing.T, check func() string) {
-	t.Helper()
-	said := ""
-	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(context.Context) (bool, error) {
-		said = check()
-		return said == "", nil
-	})
-	if err != nil {
-		t.Fatalf("waited for %s in vain: %s", patience, said)
-	}
-}
 
 // newNamespace makes one that the test has to itself.
 func newNamespace(t *testing.T) string {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
-	require.NoError(t, hub.client.Create(t.Context(), ns))
+	require.NoError(t, hub.Client.Create(t.Context(), ns))
 	return ns.Name
 }
 
@@ -80,14 +60,14 @@ func newService(t *testing.T, namespace, name string, candidates ...ome.Placemen
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec:       ome.InferenceServiceSpec{Placement: &ome.PlacementSpec{Mode: ome.PlacementAll, ClusterSelector: "accelerator=gpu"}},
 	}
-	require.NoError(t, hub.client.Create(t.Context(), isvc))
+	require.NoError(t, hub.Client.Create(t.Context(), isvc))
 	t.Cleanup(func() {
 		ctx := context.Background()
-		assert.NoError(t, client.IgnoreNotFound(hub.client.Delete(ctx, isvc)))
+		assert.NoError(t, client.IgnoreNotFound(hub.Client.Delete(ctx, isvc)))
 		tm := &ome.TrafficMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 		patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))
-		assert.NoError(t, client.IgnoreNotFound(hub.client.Patch(ctx, tm, patch)))
-		assert.NoError(t, client.IgnoreNotFound(hub.client.Delete(ctx, tm)))
+		assert.NoError(t, client.IgnoreNotFound(hub.Client.Patch(ctx, tm, patch)))
+		assert.NoError(t, client.IgnoreNotFound(hub.Client.Delete(ctx, tm)))
 	})
 	place(t, isvc, candidates...)
 	return isvc
@@ -98,15 +78,15 @@ func place(t *testing.T, isvc *ome.InferenceService, candidates ...ome.Placement
 	t.Helper()
 	update(t, isvc, func() error {
 		isvc.Status.Placement = &ome.PlacementStatus{Phase: ome.PlacementPlaced, Candidates: candidates}
-		return hub.client.Status().Update(t.Context(), isvc)
+		return hub.Client.Status().Update(t.Context(), isvc)
 	})
 }
 
 // update changes an object until the change goes through.
 func update(t *testing.T, o client.Object, change func() error) {
 	t.Helper()
-	eventually(t, func() string {
-		if err := hub.client.Get(t.Context(), client.ObjectKeyFromObject(o), o); err != nil {
+	hubtest.Eventually(t, func() string {
+		if err := hub.Client.Get(t.Context(), client.ObjectKeyFromObject(o), o); err != nil {
 			return err.Error()
 		}
 		if err := change(); err != nil {
@@ -129,7 +109,7 @@ func annotate(t *testing.T, isvc *ome.InferenceService, value string) {
 func trafficMap(t *testing.T, isvc *ome.InferenceService) *ome.TrafficMap {
 	t.Helper()
 	tm := &ome.TrafficMap{}
-	require.NoError(t, client.IgnoreNotFound(hub.client.Get(t.Context(), client.ObjectKeyFromObject(isvc), tm)))
+	require.NoError(t, client.IgnoreNotFound(hub.Client.Get(t.Context(), client.ObjectKeyFromObject(isvc), tm)))
 	return tm
 }
 
@@ -150,7 +130,7 @@ func table(tm *ome.TrafficMap) string {
 func expectTable(t *testing.T, isvc *ome.InferenceService, want string) *ome.TrafficMap {
 	t.Helper()
 	var tm *ome.TrafficMap
-	eventually(t, func() string {
+	hubtest.Eventually(t, func() string {
 		tm = trafficMap(t, isvc)
 		if got := table(tm); got != want {
 			return fmt.Sprintf("the table is %q, want %q", got, want)
@@ -163,7 +143,7 @@ func expectTable(t *testing.T, isvc *ome.InferenceService, want string) *ome.Tra
 // expectCondition waits until a map's condition is as given, for the map's generation.
 func expectCondition(t *testing.T, isvc *ome.InferenceService, kind string, status metav1.ConditionStatus, reason, message string) {
 	t.Helper()
-	eventually(t, func() string {
+	hubtest.Eventually(t, func() string {
 		tm := trafficMap(t, isvc)
 		c := meta.FindStatusCondition(tm.Status.Conditions, kind)
 		switch {
@@ -181,9 +161,9 @@ func expectCondition(t *testing.T, isvc *ome.InferenceService, kind string, stat
 // expectEvent waits for an event about an object of the service's name.
 func expectEvent(t *testing.T, kind string, isvc *ome.InferenceService, reason, note string) {
 	t.Helper()
-	eventually(t, func() string {
+	hubtest.Eventually(t, func() string {
 		list := &eventsv1.EventList{}
-		if err := hub.client.List(t.Context(), list, client.InNamespace(isvc.Namespace)); err != nil {
+		if err := hub.Client.List(t.Context(), list, client.InNamespace(isvc.Namespace)); err != nil {
 			return err.Error()
 		}
 		var seen []string

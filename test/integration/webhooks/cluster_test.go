@@ -35,6 +35,7 @@ import (
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/placement"
+	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
 )
 
 // longAgo is a time that no stamp of this run can have.
@@ -130,7 +131,7 @@ func TestTaintTimesInTheField(t *testing.T) {
 
 // TestTaintTimesInTheAnnotation is about a hub whose schema has no field for them.
 func TestTaintTimesInTheAnnotation(t *testing.T) {
-	portable, err := startHub(t.Context(), "crds-portable")
+	portable, err := startHub(t.Context(), "dev/crds-portable")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, portable.stop()) })
 	require.NoError(t, portable.startManager(t.Context()))
@@ -173,7 +174,7 @@ func TestDeletingAClusterWithReplicas(t *testing.T) {
 			"`kubectl get modelreplicas -A -l modelplane.ai/cluster=CLUSTER` lists none. " +
 			`To delete it nevertheless: kubectl annotate inferencecluster CLUSTER evenkeel.io/allow-undrained-delete=true`)
 	said := ""
-	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), hubtest.Interval, hubtest.Patience, true, func(ctx context.Context) (bool, error) {
 		err := hub.client.Delete(ctx, c.DeepCopy(), client.DryRunAll)
 		said = ""
 		if err != nil {

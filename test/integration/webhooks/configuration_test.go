@@ -27,9 +27,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	ome "github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
+	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
 )
 
-const webhookFile = root + "/manifests/hub/manager/webhooks.yaml"
+const webhookFile = hubtest.Root + "/manifests/hub/manager/webhooks.yaml"
 
 // removeGuard deletes the validating webhooks, and waits until the API server calls them no more.
 func removeGuard(t *testing.T) {

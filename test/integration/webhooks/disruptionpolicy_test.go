@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
+	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
 )
 
 // TestAPolicyThatLetsNothingMove is let through with a warning.
@@ -42,7 +43,7 @@ func TestAPolicyThatLetsNothingMove(t *testing.T) {
 	want := []string{`DisruptionPolicy "careful": maxUnavailable 0% lets no replica move (of the ModelDeployments that it selects, none now), ` +
 		`so a drain of their clusters does not end; allow at least 1, or choose strategy MakeBeforeBreak`}
 	// The API server may learn a moment after the others that it can trust this webhook.
-	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), hubtest.Interval, hubtest.Patience, true, func(ctx context.Context) (bool, error) {
 		err := hub.client.Create(ctx, policy.DeepCopy(), client.DryRunAll)
 		return len(hub.warnings.take()) > 0, err
 	})

@@ -275,7 +275,7 @@ func TestAuditAnnotations(t *testing.T) {
 	assert.Equal(t, map[string]string{"decision": "allow", "drains-added": `"a"`}, ourAnnotations(events[0]))
 	assert.Equal(t, map[string]string{"decision": "deny", "rule": "Retargeted"}, ourAnnotations(events[1]))
 	assert.Equal(t, map[string]string{"decision": "allow", "drains-removed": `"a"`}, ourAnnotations(events[2]))
-	assert.NotContains(t, hub.manager.output(), "quite-secret")
+	assert.NotContains(t, hub.manager.Output(), "quite-secret")
 }
 
 func ourAnnotations(e auditv1.Event) map[string]string {

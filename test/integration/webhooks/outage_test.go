@@ -37,7 +37,7 @@ func TestNobodyAnswers(t *testing.T) {
 	cluster := newCluster(t, hub)
 	newReplica(t, namespace, "chat-a", cluster.Name)
 
-	hub.manager.kill()
+	hub.manager.Kill()
 	defer func() { require.NoError(t, hub.startManager(t.Context())) }()
 
 	for name, edit := range map[string]string{"another drain": value(drain("a", "worker-a"), drain("b", "worker-b")), "no drain": "-"} {
@@ -61,7 +61,7 @@ func TestNobodyAnswers(t *testing.T) {
 
 // TestATaintThatNobodyStamped gets no time later: it would be too late, and begin the wait anew.
 func TestATaintThatNobodyStamped(t *testing.T) {
-	hub.manager.kill()
+	hub.manager.Kill()
 	cluster := newCluster(t, hub, maintenance(""))
 	require.NoError(t, hub.startManager(t.Context()))
 	setTaints(t, hub, cluster, maintenance(""), maintenanceAnew())

@@ -31,9 +31,10 @@ import (
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	ome "github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
+	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
 )
 
-const policies = root + "/manifests/hub/policies/"
+const policies = hubtest.Root + "/manifests/hub/policies/"
 
 // withPolicy installs an admission policy for one test, and waits until the API server refuses an attempt in its words:
 // one that has no right yet is refused as well.
@@ -42,7 +43,7 @@ func withPolicy(t *testing.T, file, name, words string, attempt func(context.Con
 	require.NoError(t, hub.InstallWebhooks(t.Context(), hub.port, policies+file))
 	t.Cleanup(func() {
 		for _, kind := range []string{"validatingadmissionpolicybinding", "validatingadmissionpolicy"} {
-			assert.NoError(t, hub.kubectl(context.Background(), "delete", kind, name))
+			assert.NoError(t, hub.Kubectl(context.Background(), "delete", kind, name))
 		}
 	})
 	poll(t, name+" does not come into force", func(ctx context.Context) bool {
@@ -57,8 +58,8 @@ func userClient(t *testing.T, user string, rules ...string) client.Client {
 	for i, rule := range rules {
 		role := strings.ReplaceAll(user, "@", "-") + string(rune('a'+i))
 		args := append([]string{"create", "clusterrole", role}, strings.Fields(rule)...)
-		require.NoError(t, hub.kubectl(t.Context(), args...))
-		require.NoError(t, hub.kubectl(t.Context(), "create", "clusterrolebinding", role, "--clusterrole="+role, "--user="+user))
+		require.NoError(t, hub.Kubectl(t.Context(), args...))
+		require.NoError(t, hub.Kubectl(t.Context(), "create", "clusterrolebinding", role, "--clusterrole="+role, "--user="+user))
 	}
 	require.NoError(t, hub.AwaitRights(t.Context(), user))
 	return clientOf(t, user)
@@ -68,7 +69,7 @@ func clientOf(t *testing.T, user string) client.Client {
 	t.Helper()
 	config, err := hub.AddUser(user, "system:authenticated")
 	require.NoError(t, err)
-	c, err := client.New(config, client.Options{Scheme: hub.scheme})
+	c, err := client.New(config, client.Options{Scheme: hub.Client.Scheme()})
 	require.NoError(t, err)
 	return c
 }
@@ -159,8 +160,8 @@ func TestThePermissionToDrain(t *testing.T) {
 		`: it takes the verb "drain" on inferenceservices in API group ome.io, which ClusterRole evenkeel-traffic-drainer grants`)
 	assert.NoError(t, editor.Patch(t.Context(), service.DeepCopy(), annotate("example.com/note", "x")), "another annotation")
 
-	require.NoError(t, hub.kubectl(t.Context(), "apply", "-f", policies+"drain-permission/role.yaml"))
-	require.NoError(t, hub.kubectl(t.Context(), "create", "clusterrolebinding", "drainers", "--clusterrole=evenkeel-traffic-drainer", "--user=editor@example.com"))
+	require.NoError(t, hub.Kubectl(t.Context(), "apply", "-f", policies+"drain-permission/role.yaml"))
+	require.NoError(t, hub.Kubectl(t.Context(), "create", "clusterrolebinding", "drainers", "--clusterrole=evenkeel-traffic-drainer", "--user=editor@example.com"))
 	poll(t, "the role does not come into force", func(ctx context.Context) bool {
 		return editor.Patch(ctx, service.DeepCopy(), edit, client.DryRunAll) == nil
 	})

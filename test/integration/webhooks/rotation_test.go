@@ -40,6 +40,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	ome "github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
+	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
 )
 
 const (
@@ -146,7 +147,7 @@ func settle(t *testing.T, loads ...*load) {
 
 func poll(t *testing.T, what string, done func(context.Context) bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), hubtest.Interval, hubtest.Patience, true, func(ctx context.Context) (bool, error) {
 		return done(ctx), nil
 	})
 	require.NoError(t, err, what)
@@ -155,13 +156,13 @@ func poll(t *testing.T, what string, done func(context.Context) bool) {
 func secretData(t *testing.T) map[string][]byte {
 	t.Helper()
 	secret := &corev1.Secret{}
-	require.NoError(t, hub.client.Get(t.Context(), client.ObjectKey{Namespace: systemNamespace, Name: "hub-manager-webhooks"}, secret))
+	require.NoError(t, hub.client.Get(t.Context(), client.ObjectKey{Namespace: hubtest.SystemNamespace, Name: "hub-manager-webhooks"}, secret))
 	return secret.Data
 }
 
 func changeSecret(t *testing.T, patch string) {
 	t.Helper()
-	secret := &corev1.Secret{ObjectMeta: metav1Named(systemNamespace, "hub-manager-webhooks")}
+	secret := &corev1.Secret{ObjectMeta: metav1Named(hubtest.SystemNamespace, "hub-manager-webhooks")}
 	require.NoError(t, hub.client.Patch(t.Context(), secret, client.RawPatch(types.MergePatchType, []byte(patch))))
 }
 

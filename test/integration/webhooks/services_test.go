@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	ome "github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
+	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
 )
 
 // recorder keeps the warnings of the API server.
@@ -99,7 +100,7 @@ func newService(t *testing.T, namespace string, entries ...ome.TrafficMapEntry) 
 func awaitMap(t *testing.T, service *ome.InferenceService) {
 	t.Helper()
 	probe := annotate("ome.io/traffic-drain", `{"probe":{"cluster":"no-such-cluster-anywhere","reason":"r"}}`)
-	err := wait.PollUntilContextTimeout(t.Context(), interval, patience, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), hubtest.Interval, hubtest.Patience, true, func(ctx context.Context) (bool, error) {
 		err := hub.client.Patch(ctx, service.DeepCopy(), probe, client.DryRunAll)
 		return err != nil && strings.Contains(err.Error(), "unknown cluster"), nil
 	})

@@ -14,20 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package harness
-
-import (
-	"fmt"
-	"net"
-)
-
-// FreePort returns a loopback port that nobody listens on. Somebody may take it before the program that it is for does;
-// that run then fails and says so.
-func FreePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().(*net.TCPAddr).Port, nil
-}
+// Package hubtest is what the integration tests have in common: a hub with Evenkeel's kinds, the project's programs as
+// processes beside it, with the rights that the shipped roles give them, and a way to wait. It must not know what a test
+// is about.
+package hubtest
