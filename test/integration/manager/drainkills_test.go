@@ -49,7 +49,7 @@ const (
 	drainDeployments = 6
 	drainReplicas    = 3
 	// drainPatience bounds each round: what is killed has to come back first.
-	drainPatience = 3 * time.Minute
+	drainPatience = 2 * hubtest.Patience
 )
 
 // TestDrainsSurviveKills drains fifty clusters while manager, scheduler and API server are killed over and over. The end

@@ -36,7 +36,7 @@ import (
 	"github.com/evenkeel-io/evenkeel/internal/workloadcluster"
 )
 
-const manyPickers = 100
+const manyPickers = 60
 
 // TestManyPickers installs Evenkeel on a cluster with many pickers and removes it again.
 func TestManyPickers(t *testing.T) {
