@@ -138,6 +138,16 @@ func TestDecidePatience(t *testing.T) {
 			nil,
 		},
 		{
+			"half of it is not more than half",
+			[]string{"wants 1", "east n:2", "west h:2", "north h:2", "south h:2", "0-1 on east/0 ready settling PoolLost age 5m", "fleet shows PoolLost on 2", "endpoint east/0"},
+			[]string{"mark 0-1: ready, leaving PoolLost, Placing", "create placement 0-2 for 0-1"},
+		},
+		{
+			"one cluster is no fleet",
+			[]string{"wants 1", "east n:2", "0-1 on east/0 ready settling PoolLost age 5m", "fleet shows PoolLost on 1", "endpoint east/0"},
+			[]string{"mark 0-1: ready, leaving PoolLost, Placing", "create placement 0-2 for 0-1"},
+		},
+		{
 			"which also stops moves that had begun",
 			[]string{"wants 1", "east n:2", "west h:2", "north h:2", "0-1 on east/0 ready leaving PoolLost age 5m", "0-2 for 0-1 on west/0 uncreated", "fleet shows PoolLost on 2", "endpoint east/0"},
 			[]string{"mark 0-1: ready, settling PoolLost", "delete placement 0-2: what it was to replace may stay"},

@@ -338,3 +338,23 @@ func TestExclusionsOfRefusals(t *testing.T) {
 	assert.Empty(t, updated.Spec.ExcludedClusters)
 	assert.Empty(t, updated.Annotations)
 }
+
+// TestExclusions keeps a replacement off the cluster that is left for a cause which is about the cluster, also when that cause
+// shows no more, and for no other.
+func TestExclusions(t *testing.T) {
+	for cause, want := range map[string][]string{
+		evenkeel.CauseTaint:          {"east"},
+		evenkeel.CauseClusterDeleted: {"east"},
+		evenkeel.CauseSelector:       {"east"},
+		evenkeel.CauseDegraded:       {"east"},
+		evenkeel.CausePreempted:      {"east"},
+		evenkeel.CausePool:           nil,
+		evenkeel.CauseTemplate:       nil,
+		evenkeel.CauseReplicaDeleted: nil,
+	} {
+		actions := Decide(newScene(t, "wants 1", "east h:2", "west h:2", "0-1 on east/0 terminating leaving "+cause).Observation).Actions
+		created, ok := actions[len(actions)-1].(CreatePlacement)
+		require.True(t, ok, "%s: %q", cause, told(actions))
+		assert.Equal(t, want, created.Placement.Spec.ExcludedClusters, cause)
+	}
+}
