@@ -20,12 +20,20 @@ package main
 
 import (
 	"os"
+	"runtime/debug"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/evenkeel-io/evenkeel/cmd/kubectl-evenkeel/app"
 )
 
+// garbage is how much of it, in percent of what is in use, may gather until it is collected: the program lives for seconds, and
+// mostly reads lists. Whoever sets GOGC has it otherwise.
+const garbage = 200
+
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbage)
+	}
 	os.Exit(app.Run(os.Args, genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}))
 }

@@ -33,8 +33,9 @@ func commands(p *page) {
 	root := plugin.NewRoot(cli.Evenkeel, genericiooptions.IOStreams{})
 	p.WriteString("## kubectl evenkeel\n\n" +
 		"Every command also takes kubectl's flags about the connection, such as `--context`, `--kubeconfig`, `--as` and `-n`.\n\n" +
-		"| Exit code | Means |\n| --- | --- |\n" +
-		fmt.Sprintf("| %d | done |\n| %d | an error, or refused |\n| %d | begun, and not finished |\n| %d | somebody else changed the object meanwhile; nothing was written |\n\n",
+		"| Exit code | Means | Of `plan` and `system-nodes check` |\n| --- | --- | --- |\n" +
+		fmt.Sprintf("| %d | done | all is well |\n| %d | an error, or refused | what was looked for was found: with `--fail-on`, or maintenance that interrupts |\n"+
+			"| %d | begun, and not finished | it could not find out |\n| %d | somebody else changed the object meanwhile; nothing was written | |\n\n",
 			cli.ExitOK, cli.ExitError, cli.ExitUnfinished, cli.ExitConflict))
 	describe(p, root)
 }

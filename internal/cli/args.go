@@ -48,3 +48,23 @@ func Subcommands(cmd *cobra.Command, args []string) error {
 	}
 	return fmt.Errorf("%s; `%s --help` lists them", said, cmd.CommandPath())
 }
+
+// Answers makes a command that answers a question by ending with exit code 0 or 1 end with ExitUnknown where it fails before
+// it knows the answer, whatever the reason, as `kubectl diff` does. The answer "no" is an Error whose Code is ExitError.
+func Answers(cmd *cobra.Command) {
+	run, args := cmd.RunE, cmd.Args
+	cmd.RunE = func(cmd *cobra.Command, words []string) error { return unknown(run(cmd, words)) }
+	cmd.Args = func(cmd *cobra.Command, words []string) error { return unknown(args(cmd, words)) }
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return unknown(err) })
+}
+
+func unknown(err error) error {
+	if err == nil {
+		return nil
+	}
+	said := *explain(err)
+	if said.Code == 0 {
+		said.Code = ExitUnknown
+	}
+	return &said
+}

@@ -19,69 +19,66 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 )
 
-// Client makes a client for any kind. It prints the API server's warnings and, since the
-// plugin makes few requests, does not hold them back.
-func (f *Factory) Client() (dynamic.Interface, error) {
-	config, err := f.clientConfig()
-	if err != nil {
-		return nil, err
-	}
-	return dynamic.NewForConfig(config)
+// Client asks an API server about objects of any kind. Lists, which may be long, are read with List.
+type Client struct {
+	dynamic.Interface
+	reader rest.Interface
 }
 
-func (f *Factory) clientConfig() (*rest.Config, error) {
+// Client makes a client. It prints the API server's warnings and, since the plugin makes few
+// requests, does not hold them back.
+func (f *Factory) Client() (*Client, error) {
 	config, err := f.RESTConfig()
 	if err != nil {
 		return nil, err
 	}
 	config = rest.CopyConfig(config)
-	config.QPS = -1
 	config.WarningHandler = rest.NewWarningWriter(f.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
-	return config, nil
+	return NewClient(config)
 }
 
-// Get reads one object into its type.
-func Get[T any](ctx context.Context, c dynamic.ResourceInterface, name string) (*T, error) {
-	u, err := c.Get(ctx, name, metav1.GetOptions{})
+// NewClient makes a client whose requests are not held back.
+func NewClient(config *rest.Config) (*Client, error) {
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion() // for what the API server says of errors
+	connections, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, err
 	}
-	object := new(T)
-	return object, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, object)
+	objects, err := dynamic.NewForConfigAndClient(config, connections)
+	if err != nil {
+		return nil, err
+	}
+	reader, err := rest.UnversionedRESTClientForConfigAndClient(config, connections)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{Interface: objects, reader: reader}, nil
 }
 
-// pageSize is how many objects are asked for at once.
-const pageSize = 500
-
-// List reads all objects that match into their type.
-func List[T any](ctx context.Context, c dynamic.ResourceInterface, options metav1.ListOptions) ([]T, error) {
-	var objects []T
-	options.Limit = pageSize
-	for {
-		page, err := c.List(ctx, options)
-		if err != nil {
-			return nil, err
-		}
-		for i := range page.Items {
-			object := new(T)
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(page.Items[i].Object, object); err != nil {
-				return nil, fmt.Errorf("%s %s/%s: %w", page.Items[i].GetKind(), page.Items[i].GetNamespace(), page.Items[i].GetName(), err)
-			}
-			objects = append(objects, *object)
-		}
-		if options.Continue = page.GetContinue(); options.Continue == "" {
-			return objects, nil
-		}
+// Get reads one object into its type. Namespace is empty for kinds that have none.
+func Get[T any](ctx context.Context, c dynamic.Interface, resource schema.GroupVersionResource, namespace, name string) (*T, error) {
+	var objects dynamic.ResourceInterface = c.Resource(resource)
+	if namespace != "" {
+		objects = c.Resource(resource).Namespace(namespace)
 	}
+	u, err := objects.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, withResource(err, resource)
+	}
+	object := new(T)
+	return object, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, object)
 }
 
 // NotServed tells the absence of a kind from the absence of one object.
@@ -92,4 +89,19 @@ func NotServed(err error) bool {
 	}
 	details := status.Status().Details
 	return details == nil || details.Name == ""
+}
+
+// notServed says which kind an API server does not serve. It does not say so itself: to it this is a path that leads nowhere.
+type notServed struct {
+	error
+	resource schema.GroupResource
+}
+
+func (e *notServed) Unwrap() error { return e.error }
+
+func withResource(err error, resource schema.GroupVersionResource) error {
+	if !NotServed(err) {
+		return err
+	}
+	return &notServed{error: err, resource: resource.GroupResource()}
 }

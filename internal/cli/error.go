@@ -17,7 +17,6 @@ limitations under the License.
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 )
@@ -28,6 +27,8 @@ const (
 	ExitError = 1
 	// ExitUnfinished: what was asked for has begun and is not done.
 	ExitUnfinished = 2
+	// ExitUnknown: of a command that answers a question by ending with 0 or 1, that it could not find out.
+	ExitUnknown = 2
 	// ExitConflict: the object changed after it was read; nothing was written.
 	ExitConflict = 3
 )
@@ -41,7 +42,7 @@ type Error struct {
 	// Cause, if there is one, is what the API server or a rule said; it is printed on a
 	// line of its own, so that programs which compare Message need not care.
 	Cause string
-	// Code is the exit code; 0 stands for ExitError.
+	// Code is the exit code; 0 stands for ExitError, or for ExitUnknown of a command that Answers.
 	Code int
 }
 
@@ -57,10 +58,10 @@ func Report(stderr io.Writer, err error) int {
 	if err == nil {
 		return ExitOK
 	}
-	said := &Error{}
-	if !errors.As(err, &said) {
-		said = &Error{Message: err.Error()}
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		return reportAll(stderr, several.Unwrap())
 	}
+	said := explain(err)
 	// Nobody can be told that nobody can be told.
 	if said.Message != "" {
 		_, _ = fmt.Fprintf(stderr, "error: %s\n", said.Message)
@@ -72,4 +73,25 @@ func Report(stderr io.Writer, err error) int {
 		return ExitError
 	}
 	return said.Code
+}
+
+// reportAll prints each of several errors. Only if they end with the same code is it that of all.
+func reportAll(stderr io.Writer, all []error) int {
+	code := ExitOK
+	for _, err := range all {
+		one := Report(stderr, err)
+		if code == ExitOK {
+			code = one
+		} else if code != one {
+			code = ExitError
+		}
+	}
+	return code
+}
+
+// Prefix says in front of an error what it is about, and keeps its exit code and its cause.
+func Prefix(about string, err error) error {
+	said := *explain(err)
+	said.Message = about + ": " + said.Message
+	return &said
 }

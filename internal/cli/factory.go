@@ -17,6 +17,8 @@ limitations under the License.
 package cli
 
 import (
+	"fmt"
+
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
@@ -50,10 +52,19 @@ func NewFactory(program Program, streams genericiooptions.IOStreams) *Factory {
 // Namespace is that of the flag, else that of the kubeconfig's context, else "default".
 func (f *Factory) Namespace() (string, error) {
 	namespace, _, err := f.Flags.ToRawKubeConfigLoader().Namespace()
-	return namespace, err
+	return namespace, configError(err)
 }
 
 // RESTConfig is how to reach the API server that flags and kubeconfig name.
 func (f *Factory) RESTConfig() (*rest.Config, error) {
-	return f.Flags.ToRESTConfig()
+	config, err := f.Flags.ToRESTConfig()
+	return config, configError(err)
+}
+
+// configError says what to do about flags and kubeconfig that do not tell which API server is meant.
+func configError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w; see KUBECONFIG, --kubeconfig, --context, --cluster and --user, and what `kubectl config view` says", err)
 }

@@ -18,78 +18,110 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
-	"strconv"
+	"io"
 
-	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	kjson "sigs.k8s.io/json"
 )
 
-// Reader makes a client for ReadAll.
-func (f *Factory) Reader() (rest.Interface, error) {
-	config, err := f.clientConfig()
-	if err != nil {
-		return nil, err
-	}
-	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion() // for what the API server says of errors
-	return rest.UnversionedRESTClientFor(config)
-}
-
-// page is one part of a list.
-type page[T any] struct {
-	Items []T `json:"items"`
-}
-
-// ReadAll lists all objects of a group's kind, of all namespaces, whose labels match. It is for lists that may be long: the
-// answers are decoded once, into their type, while the next ones are on their way.
-func ReadAll[T any](ctx context.Context, reader rest.Interface, resource schema.GroupVersionResource, selector string) ([]T, error) {
-	var pages []*page[T]
-	decoding, ctx := errgroup.WithContext(ctx)
-	fetch := func() error {
-		for next := ""; ; {
-			answer := reader.Get().AbsPath("apis", resource.Group, resource.Version, resource.Resource).
-				Param("limit", strconv.Itoa(pageSize)).Param("continue", next).Param("labelSelector", selector).Do(ctx)
-			if err := answer.Error(); err != nil { // it has what the API server says, which Raw has not
-				return err
-			}
-			content, err := answer.Raw()
-			if err != nil {
-				return err
-			}
-			head := struct {
-				Metadata metav1.ListMeta `json:"metadata"`
-			}{}
-			if err := kjson.UnmarshalCaseSensitivePreserveInts(content, &head); err != nil {
-				return fmt.Errorf("decode a list of %s: %w", resource.Resource, err)
-			}
-			decoded := &page[T]{}
-			pages = append(pages, decoded)
-			decoding.Go(func() error {
-				if err := kjson.UnmarshalCaseSensitivePreserveInts(content, decoded); err != nil {
-					return fmt.Errorf("decode a list of %s: %w", resource.Resource, err)
-				}
-				return nil
-			})
-			if next = head.Metadata.Continue; next == "" {
-				return nil
-			}
+// List reads all objects that match, of a namespace or, where it is empty, of all. Of the options it takes the selectors.
+//
+// It asks for the whole list at once: the API server gives that from its cache, and parts of it from its storage, which takes
+// several times as long. Objects are decoded as they arrive, into their type.
+func List[T any](ctx context.Context, c *Client, resource schema.GroupVersionResource, namespace string, options metav1.ListOptions) ([]T, error) {
+	var all []T
+	for next := ""; ; {
+		stream, err := c.listRequest(resource, namespace, options, next).Stream(ctx)
+		if err != nil {
+			return nil, withResource(err, resource)
+		}
+		all, next, err = decodeList(stream, all)
+		_ = stream.Close() // it was only read
+		if err != nil {
+			return nil, fmt.Errorf("decode a list of %s: %w", resource.Resource, err)
+		}
+		if next == "" { // a server that gives parts all the same says how to go on
+			return all, nil
 		}
 	}
-	failed := fetch()
-	// What cannot be decoded ends the fetching too, and is then the reason.
-	if err := decoding.Wait(); err != nil {
-		return nil, err
+}
+
+func (c *Client) listRequest(resource schema.GroupVersionResource, namespace string, options metav1.ListOptions, next string) *rest.Request {
+	path := []string{"apis", resource.Group, resource.Version}
+	if resource.Group == "" {
+		path = []string{"api", resource.Version}
 	}
-	if failed != nil {
-		return nil, failed
+	if namespace != "" {
+		path = append(path, "namespaces", namespace)
 	}
-	var all []T
-	for _, p := range pages {
-		all = append(all, p.Items...)
+	request := c.reader.Get().AbsPath(append(path, resource.Resource)...)
+	for name, value := range map[string]string{"labelSelector": options.LabelSelector, "fieldSelector": options.FieldSelector, "continue": next} {
+		if value != "" {
+			request.Param(name, value)
+		}
 	}
-	return all, nil
+	return request
+}
+
+// decodeList appends the items of a list to others, and gives the token by which to go on, if there are more.
+func decodeList[T any](content io.Reader, all []T) ([]T, string, error) {
+	decoder := json.NewDecoder(content)
+	if err := expect(decoder, '{'); err != nil {
+		return all, "", err
+	}
+	var metadata metav1.ListMeta
+	for decoder.More() {
+		field, err := decoder.Token()
+		switch field {
+		case "metadata":
+			err = decoder.Decode(&metadata)
+		case "items":
+			all, err = decodeItems(decoder, all)
+		default:
+			if err == nil {
+				var unused json.RawMessage
+				err = decoder.Decode(&unused)
+			}
+		}
+		if err != nil {
+			return all, "", err
+		}
+	}
+	return all, metadata.Continue, expect(decoder, '}')
+}
+
+func decodeItems[T any](decoder *json.Decoder, all []T) ([]T, error) {
+	begin, err := decoder.Token()
+	if err != nil || begin == nil { // null is an empty list
+		return all, err
+	}
+	if begin != json.Delim('[') {
+		return all, fmt.Errorf("items is %v, not a list", begin)
+	}
+	for decoder.More() {
+		var item T
+		if err := decoder.Decode(&item); err != nil {
+			return all, err
+		}
+		all = append(all, item)
+	}
+	return all, expect(decoder, ']')
+}
+
+// expect reads a bracket.
+func expect(decoder *json.Decoder, bracket json.Delim) error {
+	token, err := decoder.Token()
+	switch {
+	case errors.Is(err, io.EOF):
+		return io.ErrUnexpectedEOF
+	case err != nil:
+		return err
+	case token != bracket:
+		return fmt.Errorf("%v where %v belongs", token, bracket)
+	}
+	return nil
 }

@@ -186,7 +186,7 @@ func (c *counter) report() Report {
 // being on the move.
 func reasonOf(p *evenkeel.ReplicaPlacement) (reason, detail string) {
 	move := p.Status.Move
-	if move == nil {
+	if move == nil || p.Status.Assignment != nil && move.To == p.Status.Assignment.ClusterName { // which is how it came here
 		return evenkeel.LeavingMoving, "its move to begin"
 	}
 	if slices.Contains(Reasons(), move.Reason) {

@@ -152,11 +152,12 @@ func (d *demo) waitForUser(ctx context.Context, h *hub, err error) error {
 %d of %d checks passed. Everything is left running; in another terminal:
 
   export KUBECONFIG=%s
-  export PATH=%s:$PATH
+  export PATH=%s:%s:$PATH
   kubectl get inferenceclusters,modeldeployments,modelreplicas,replicaplacements -A
+  kubectl evenkeel get clusters
 
 The logs are in %s. Ctrl-C ends it.
-`, d.checks.count-len(d.checks.failed), d.checks.count, h.kubeconfig(), h.plane.BinDir(), h.logs())
+`, d.checks.count-len(d.checks.failed), d.checks.count, h.kubeconfig(), h.plane.BinDir(), filepath.Dir(h.plane.BinDir()), h.logs())
 	<-ctx.Done()
 	return endOf(ctx)
 }

@@ -23,7 +23,6 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/dynamic"
 
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/cli"
@@ -94,8 +93,8 @@ func (c *change) taint(effect modelplane.TaintEffect) modelplane.Taint {
 	return modelplane.Taint{Key: c.taintKey, Effect: effect}
 }
 
-func (c *change) writer(client dynamic.Interface) taints.Writer {
-	return taints.Writer{Clusters: client.Resource(clusters), Manager: c.manager, DryRun: c.dryRun == dryRunServer}
+func (c *change) writer(client *cli.Client) taints.Writer {
+	return taints.Writer{Client: client, Manager: c.manager, DryRun: c.dryRun == dryRunServer}
 }
 
 // dryRunNote is what follows a message about what was not stored, as kubectl says it.
@@ -111,7 +110,7 @@ func (c *change) dryRunNote() string {
 }
 
 // add puts a taint on a cluster, unless the command is only to say what it would do.
-func (c *change) add(ctx context.Context, client dynamic.Interface, cluster *modelplane.InferenceCluster, taint modelplane.Taint, reason string) (*modelplane.InferenceCluster, error) {
+func (c *change) add(ctx context.Context, client *cli.Client, cluster *modelplane.InferenceCluster, taint modelplane.Taint, reason string) (*modelplane.InferenceCluster, error) {
 	if c.dryRun == dryRunClient {
 		return cluster, nil
 	}
@@ -119,7 +118,7 @@ func (c *change) add(ctx context.Context, client dynamic.Interface, cluster *mod
 	return after, writeError(cluster, taint, err)
 }
 
-func (c *change) remove(ctx context.Context, client dynamic.Interface, cluster *modelplane.InferenceCluster, taint modelplane.Taint) (*modelplane.InferenceCluster, error) {
+func (c *change) remove(ctx context.Context, client *cli.Client, cluster *modelplane.InferenceCluster, taint modelplane.Taint) (*modelplane.InferenceCluster, error) {
 	if c.dryRun == dryRunClient {
 		return cluster, nil
 	}

@@ -23,7 +23,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/dynamic"
 
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/cli"
@@ -122,7 +121,7 @@ func (d *drainAction) run(ctx context.Context, name string) error {
 }
 
 // begin shows the plan, asks, and writes the taint.
-func (d *drainAction) begin(ctx context.Context, client dynamic.Interface, cluster *modelplane.InferenceCluster, taint modelplane.Taint, simulated simulation.Options) error {
+func (d *drainAction) begin(ctx context.Context, client *cli.Client, cluster *modelplane.InferenceCluster, taint modelplane.Taint, simulated simulation.Options) error {
 	if err := d.preview(ctx, client, cluster, simulated); err != nil {
 		return err
 	}
@@ -149,7 +148,7 @@ func (d *drainAction) begin(ctx context.Context, client dynamic.Interface, clust
 }
 
 // unchanged refuses to go on where the cluster is not any more what the plan was made for.
-func (d *drainAction) unchanged(ctx context.Context, client dynamic.Interface, planned *modelplane.InferenceCluster) error {
+func (d *drainAction) unchanged(ctx context.Context, client *cli.Client, planned *modelplane.InferenceCluster) error {
 	now, err := read(ctx, d.Factory, client, planned.Name)
 	if err != nil {
 		return err

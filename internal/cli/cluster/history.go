@@ -53,21 +53,21 @@ deployment (ttlAfterFinished and historyLimit in hub-manager's configuration), s
 		ValidArgsFunction: complete.First(complete.Names(f, complete.Clusters)),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
-	cmd.Flags().StringVarP(&o.output, "output", "o", cli.FormatTable, "table, wide, json or yaml")
-	complete.Flag(cmd, "output", complete.Values(cli.Formats()...))
+	cmd.Flags().StringVarP(&o.output, "output", "o", cli.FormatTable, "table, wide, json, yaml or jsonpath=TEMPLATE")
+	complete.Flag(cmd, "output", complete.Values(append(cli.Formats(), cli.FormatJSONPath)...))
 	return cmd
 }
 
 func (o *history) run(ctx context.Context, name string) error {
-	if !cli.KnownFormat(o.output) {
-		return fmt.Errorf("unsupported output format %q (supported: %s)", o.output, cli.FormatNames())
+	if err := cli.ValidateOutput(o.output, cli.Formats()...); err != nil {
+		return err
 	}
 	client, err := o.Client()
 	if err != nil {
 		return err
 	}
 	// A cluster that is gone has a history too, so it is not asked for.
-	all, err := cli.List[evenkeel.ReplicaPlacement](ctx, client.Resource(placements), metav1.ListOptions{})
+	all, err := cli.List[evenkeel.ReplicaPlacement](ctx, client, placements, metav1.NamespaceAll, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("list replicaplacements: %w", err)
 	}
@@ -78,7 +78,7 @@ func (o *history) run(ctx context.Context, name string) error {
 const apiVersion = "cli.evenkeel.io/v1alpha1"
 
 func (o *history) print(name string, moves []Move) error {
-	if o.output == cli.FormatJSON || o.output == cli.FormatYAML {
+	if cli.Structured(o.output) {
 		return cli.WriteObject(o.Out, o.output, map[string]any{"apiVersion": apiVersion, "kind": "MoveList", "cluster": name, "items": moves})
 	}
 	if len(moves) == 0 {

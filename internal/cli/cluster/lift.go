@@ -19,15 +19,14 @@ package cluster
 import (
 	"context"
 
-	"k8s.io/client-go/dynamic"
-
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
+	"github.com/evenkeel-io/evenkeel/internal/cli"
 	"github.com/evenkeel-io/evenkeel/internal/cli/cluster/taints"
 )
 
 // lifted is a cluster from which a taint was taken.
 type lifted struct {
-	client dynamic.Interface
+	client *cli.Client
 	taint  modelplane.Taint
 	// before and after are the cluster with the taint and without it.
 	before, after *modelplane.InferenceCluster

@@ -22,7 +22,6 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/dynamic"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
@@ -48,12 +47,10 @@ func oneCluster(f *cli.Factory) cobra.PositionalArgs {
 }
 
 // read gets a cluster, and says where to look if there is none of the name.
-func read(ctx context.Context, f *cli.Factory, client dynamic.Interface, name string) (*modelplane.InferenceCluster, error) {
-	cluster, err := cli.Get[modelplane.InferenceCluster](ctx, client.Resource(clusters), name)
+func read(ctx context.Context, f *cli.Factory, client *cli.Client, name string) (*modelplane.InferenceCluster, error) {
+	cluster, err := cli.Get[modelplane.InferenceCluster](ctx, client, clusters, "", name)
 	switch {
-	case cli.NotServed(err):
-		return nil, &cli.Error{Message: "this hub serves no InferenceClusters; is --context the hub's?", Cause: err.Error()}
-	case apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(err) && !cli.NotServed(err):
 		return nil, &cli.Error{Message: fmt.Sprintf("no InferenceCluster is called %q; `%s get clusters` lists them", name, f.Program)}
 	case err != nil:
 		return nil, fmt.Errorf("read InferenceCluster %s: %w", name, err)

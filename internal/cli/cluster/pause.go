@@ -28,7 +28,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/dynamic"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
@@ -105,10 +105,10 @@ func noName(cmd *cobra.Command, args []string) error {
 }
 
 // act does something about one namespace.
-type act func(ctx context.Context, client dynamic.Interface, namespace string) error
+type act func(ctx context.Context, client *cli.Client, namespace string) error
 
 // find gives the namespaces that -A is about.
-type find func(ctx context.Context, client dynamic.Interface) ([]string, error)
+type find func(ctx context.Context, client *cli.Client) ([]string, error)
 
 func (s *pauseScope) run(ctx context.Context, do act, everywhere find) error {
 	if err := s.validate(); err != nil {
@@ -132,13 +132,13 @@ func (s *pauseScope) run(ctx context.Context, do act, everywhere find) error {
 	var errs []error
 	for _, namespace := range namespaces {
 		if err := do(ctx, client, namespace); err != nil {
-			errs = append(errs, fmt.Errorf("namespace %s: %w", namespace, err))
+			errs = append(errs, cli.Prefix("namespace "+namespace, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (s *pauseScope) namespaces(ctx context.Context, client dynamic.Interface, everywhere find) ([]string, error) {
+func (s *pauseScope) namespaces(ctx context.Context, client *cli.Client, everywhere find) ([]string, error) {
 	switch {
 	case s.allNamespaces:
 		return everywhere(ctx, client)
@@ -146,19 +146,19 @@ func (s *pauseScope) namespaces(ctx context.Context, client dynamic.Interface, e
 		if _, err := read(ctx, s.Factory, client, s.cluster); err != nil {
 			return nil, err
 		}
-		return namespacesOf[modelplane.ModelReplica](ctx, client.Resource(replicas), modelplane.LabelCluster+"="+s.cluster)
+		return namespacesOf[modelplane.ModelReplica](ctx, client, replicas, modelplane.LabelCluster+"="+s.cluster)
 	}
 	namespace, err := s.Namespace()
 	return []string{namespace}, err
 }
 
 // pausable gives the namespaces that have deployments, paused those that have the policy.
-func (s *pauseScope) pausable(ctx context.Context, client dynamic.Interface) ([]string, error) {
-	return namespacesOf[modelplane.ModelDeployment](ctx, client.Resource(deployments), "")
+func (s *pauseScope) pausable(ctx context.Context, client *cli.Client) ([]string, error) {
+	return namespacesOf[modelplane.ModelDeployment](ctx, client, deployments, "")
 }
 
-func (s *pauseScope) paused(ctx context.Context, client dynamic.Interface) ([]string, error) {
-	list, err := cli.List[evenkeel.DisruptionPolicy](ctx, client.Resource(policies), metav1.ListOptions{FieldSelector: "metadata.name=" + pausePolicy})
+func (s *pauseScope) paused(ctx context.Context, client *cli.Client) ([]string, error) {
+	list, err := cli.List[evenkeel.DisruptionPolicy](ctx, client, policies, metav1.NamespaceAll, metav1.ListOptions{FieldSelector: "metadata.name=" + pausePolicy})
 	if err != nil {
 		return nil, fmt.Errorf("list disruptionpolicies: %w", err)
 	}
@@ -173,10 +173,10 @@ func (s *pauseScope) paused(ctx context.Context, client dynamic.Interface) ([]st
 func namespacesOf[T any, P interface {
 	*T
 	metav1.Object
-}](ctx context.Context, c dynamic.ResourceInterface, selector string) ([]string, error) {
-	list, err := cli.List[T](ctx, c, metav1.ListOptions{LabelSelector: selector})
+}](ctx context.Context, client *cli.Client, resource schema.GroupVersionResource, selector string) ([]string, error) {
+	list, err := cli.List[T](ctx, client, resource, metav1.NamespaceAll, metav1.ListOptions{LabelSelector: selector})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("list %s: %w", resource.Resource, err)
 	}
 	names := map[string]bool{}
 	for i := range list {
@@ -185,7 +185,7 @@ func namespacesOf[T any, P interface {
 	return slices.Sorted(maps.Keys(names)), nil
 }
 
-func (s *pauseScope) pause(ctx context.Context, client dynamic.Interface, namespace string) error {
+func (s *pauseScope) pause(ctx context.Context, client *cli.Client, namespace string) error {
 	if s.dryRun != dryRunClient {
 		u := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": evenkeel.GroupVersion.String(),
@@ -212,7 +212,7 @@ func pauseError(err error) error {
 	return fmt.Errorf("write DisruptionPolicy %s: %w", pausePolicy, err)
 }
 
-func (s *pauseScope) resume(ctx context.Context, client dynamic.Interface, namespace string) error {
+func (s *pauseScope) resume(ctx context.Context, client *cli.Client, namespace string) error {
 	what := "moves go on"
 	if s.dryRun != dryRunClient {
 		options := metav1.DeleteOptions{}
@@ -234,8 +234,8 @@ func (s *pauseScope) resume(ctx context.Context, client dynamic.Interface, names
 }
 
 // tellOtherPauses names the policies by which moves are still held back.
-func (s *pauseScope) tellOtherPauses(ctx context.Context, client dynamic.Interface, namespace string) error {
-	list, err := cli.List[evenkeel.DisruptionPolicy](ctx, client.Resource(policies).Namespace(namespace), metav1.ListOptions{})
+func (s *pauseScope) tellOtherPauses(ctx context.Context, client *cli.Client, namespace string) error {
+	list, err := cli.List[evenkeel.DisruptionPolicy](ctx, client, policies, namespace, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("list disruptionpolicies: %w", err)
 	}

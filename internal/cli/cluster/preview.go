@@ -21,8 +21,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/client-go/dynamic"
-
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/cli"
 	"github.com/evenkeel-io/evenkeel/internal/cli/fleet"
@@ -32,7 +30,7 @@ import (
 
 // preview shows the plan of the drain, and refuses one that deletes replicas with nowhere to go unless
 // that was accepted.
-func (d *drainAction) preview(ctx context.Context, client dynamic.Interface, cluster *modelplane.InferenceCluster, simulated simulation.Options) error {
+func (d *drainAction) preview(ctx context.Context, client *cli.Client, cluster *modelplane.InferenceCluster, simulated simulation.Options) error {
 	snapshot, err := fleet.Read(ctx, client)
 	if err != nil {
 		return fmt.Errorf("read the fleet for the plan: %w", err)

@@ -25,7 +25,6 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/dynamic"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
@@ -80,12 +79,12 @@ func (c *change) undoDrain(ctx context.Context, name string) error {
 }
 
 // tellMoved tells what has left the cluster because of a taint since a time, and what is still on it.
-func (c *change) tellMoved(ctx context.Context, client dynamic.Interface, name string, since time.Time) error {
-	all, err := cli.List[evenkeel.ReplicaPlacement](ctx, client.Resource(placements), metav1.ListOptions{})
+func (c *change) tellMoved(ctx context.Context, client *cli.Client, name string, since time.Time) error {
+	all, err := cli.List[evenkeel.ReplicaPlacement](ctx, client, placements, metav1.NamespaceAll, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("the taint is lifted, but what has moved cannot be read: list replicaplacements: %w", err)
 	}
-	onCluster, err := cli.List[modelplane.ModelReplica](ctx, client.Resource(replicas),
+	onCluster, err := cli.List[modelplane.ModelReplica](ctx, client, replicas, metav1.NamespaceAll,
 		metav1.ListOptions{LabelSelector: modelplane.LabelCluster + "=" + name})
 	if err != nil {
 		return fmt.Errorf("the taint is lifted, but what stays cannot be read: list modelreplicas: %w", err)

@@ -21,15 +21,13 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/client-go/dynamic"
-
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/cli"
 	"github.com/evenkeel-io/evenkeel/internal/cli/cluster/follow"
 )
 
 // follow watches a drain to its end and says how it ended.
-func (d *drainAction) follow(ctx context.Context, client dynamic.Interface, name string) error {
+func (d *drainAction) follow(ctx context.Context, client *cli.Client, name string) error {
 	view := follow.NewLines(d.Out)
 	if terminal, ok := cli.Terminal(d.Out); ok {
 		view = follow.NewScreen(terminal)

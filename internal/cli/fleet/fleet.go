@@ -27,7 +27,6 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
@@ -36,7 +35,7 @@ import (
 )
 
 // Read lists the fleet, all kinds at once. ModelCaches may be missing on a hub.
-func Read(ctx context.Context, client dynamic.Interface) (*simulation.Snapshot, error) {
+func Read(ctx context.Context, client *cli.Client) (*simulation.Snapshot, error) {
 	s := &simulation.Snapshot{Now: time.Now()}
 	group, ctx := errgroup.WithContext(ctx)
 	list(ctx, group, client, modelplane.GroupVersion.WithResource("inferenceclusters"), &s.Clusters)
@@ -47,7 +46,7 @@ func Read(ctx context.Context, client dynamic.Interface) (*simulation.Snapshot, 
 	list(ctx, group, client, evenkeel.GroupVersion.WithResource("disruptionpolicies"), &s.Policies)
 	list(ctx, group, client, schedulingv1.SchemeGroupVersion.WithResource("priorityclasses"), &s.PriorityClasses)
 	group.Go(func() (err error) {
-		s.Caches, err = cli.List[modelplane.ModelCache](ctx, client.Resource(modelplane.GroupVersion.WithResource("modelcaches")), metav1.ListOptions{})
+		s.Caches, err = cli.List[modelplane.ModelCache](ctx, client, modelplane.GroupVersion.WithResource("modelcaches"), metav1.NamespaceAll, metav1.ListOptions{})
 		if cli.NotServed(err) {
 			return nil
 		}
@@ -57,9 +56,9 @@ func Read(ctx context.Context, client dynamic.Interface) (*simulation.Snapshot, 
 	return s, group.Wait()
 }
 
-func list[T any](ctx context.Context, group *errgroup.Group, client dynamic.Interface, resource schema.GroupVersionResource, into *[]T) {
+func list[T any](ctx context.Context, group *errgroup.Group, client *cli.Client, resource schema.GroupVersionResource, into *[]T) {
 	group.Go(func() (err error) {
-		*into, err = cli.List[T](ctx, client.Resource(resource), metav1.ListOptions{})
+		*into, err = cli.List[T](ctx, client, resource, metav1.NamespaceAll, metav1.ListOptions{})
 		return listError(resource.Resource, err)
 	})
 }

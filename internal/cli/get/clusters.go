@@ -18,30 +18,19 @@ package get
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/cli-runtime/pkg/printers"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/cli"
 	"github.com/evenkeel-io/evenkeel/internal/cli/complete"
 	"github.com/evenkeel-io/evenkeel/internal/cli/table"
-)
-
-// Formats that `get clusters` has beyond those of the other kinds.
-const (
-	formatName     = "name"
-	formatJSONPath = "jsonpath"
 )
 
 // clusters lists InferenceClusters with what is on them.
@@ -78,17 +67,13 @@ With -o json, yaml and jsonpath it gives its own numbers, not the InferenceClust
 	flags := cmd.Flags()
 	flags.StringVarP(&o.selector, "selector", "l", "", "list those whose labels match")
 	flags.StringVarP(&o.output, "output", "o", cli.FormatTable, "table, wide, json, yaml, name or jsonpath=TEMPLATE")
-	complete.Flag(cmd, "output", complete.Values(append(cli.Formats(), formatName, formatJSONPath+"=")...))
+	complete.Flag(cmd, "output", complete.Values(append(cli.Formats(), cli.FormatName, cli.FormatJSONPath)...))
 	return cmd
 }
 
 func (o *clusters) run(ctx context.Context, names []string) error {
-	format, template, _ := strings.Cut(o.output, "=")
-	if !cli.KnownFormat(format) && format != formatName && format != formatJSONPath {
-		return fmt.Errorf("unsupported output format %q (supported: %s, name, jsonpath=TEMPLATE)", o.output, cli.FormatNames())
-	}
-	if format == formatJSONPath && template == "" {
-		return fmt.Errorf("-o jsonpath needs a template, such as -o jsonpath='{.items[*].name}'")
+	if err := cli.ValidateOutput(o.output, append(cli.Formats(), cli.FormatName)...); err != nil {
+		return err
 	}
 	if len(names) > 0 && o.selector != "" {
 		return fmt.Errorf("names go without --selector")
@@ -97,7 +82,7 @@ func (o *clusters) run(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	return o.print(summarise(list, onClusters), format, template)
+	return o.print(summarise(list, onClusters))
 }
 
 // readBoth reads clusters and replicas at the same time: a person waits for it.
@@ -106,68 +91,62 @@ func (o *clusters) readBoth(ctx context.Context, names []string) (list []modelpl
 	if err != nil {
 		return nil, nil, err
 	}
-	reader, err := o.Reader()
-	if err != nil {
-		return nil, nil, err
-	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		list, err = o.read(ctx, client, reader, names)
+		list, err = o.read(ctx, client, names)
 		return err
 	})
 	group.Go(func() (err error) {
-		onClusters, err = cli.ReadAll[modelplane.ModelReplica](ctx, reader, modelplane.GroupVersion.WithResource("modelreplicas"), "")
+		onClusters, err = cli.List[modelplane.ModelReplica](ctx, client, modelplane.GroupVersion.WithResource("modelreplicas"), metav1.NamespaceAll, metav1.ListOptions{})
 		if err != nil {
 			return fmt.Errorf("list modelreplicas: %w", err)
 		}
 		return nil
 	})
-	return list, onClusters, clustersError(group.Wait())
+	return list, onClusters, group.Wait()
 }
 
 // read gets the clusters that are named, or all that match.
-func (o *clusters) read(ctx context.Context, client dynamic.Interface, reader rest.Interface, names []string) ([]modelplane.InferenceCluster, error) {
-	resource := client.Resource(modelplane.GroupVersion.WithResource("inferenceclusters"))
+func (o *clusters) read(ctx context.Context, client *cli.Client, names []string) ([]modelplane.InferenceCluster, error) {
+	resource := modelplane.GroupVersion.WithResource("inferenceclusters")
 	if len(names) == 1 {
-		one, err := cli.Get[modelplane.InferenceCluster](ctx, resource, names[0])
+		one, err := cli.Get[modelplane.InferenceCluster](ctx, client, resource, "", names[0])
 		if err != nil {
-			return nil, clustersError(err)
+			return nil, o.clustersError(err, names[0])
 		}
 		return []modelplane.InferenceCluster{*one}, nil
 	}
-	list, err := cli.ReadAll[modelplane.InferenceCluster](ctx, reader, modelplane.GroupVersion.WithResource("inferenceclusters"), o.selector)
+	list, err := cli.List[modelplane.InferenceCluster](ctx, client, resource, metav1.NamespaceAll, metav1.ListOptions{LabelSelector: o.selector})
 	if err != nil {
-		return nil, clustersError(err)
+		return nil, fmt.Errorf("list inferenceclusters: %w", err)
 	}
 	if len(names) == 0 {
 		return list, nil
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(list, func(c modelplane.InferenceCluster) bool { return c.Name == name }) {
-			return nil, clustersError(apierrors.NewNotFound(modelplane.Resource("inferenceclusters"), name))
+			return nil, o.clustersError(apierrors.NewNotFound(modelplane.Resource("inferenceclusters"), name), name)
 		}
 	}
 	return slices.DeleteFunc(list, func(c modelplane.InferenceCluster) bool { return !slices.Contains(names, c.Name) }), nil
 }
 
-func clustersError(err error) error {
-	if cli.NotServed(err) {
-		return &cli.Error{Message: "this hub serves no InferenceClusters; is --context the hub's?", Cause: err.Error()}
+// clustersError says where to look if there is no cluster of a name.
+func (o *clusters) clustersError(err error, name string) error {
+	if apierrors.IsNotFound(err) && !cli.NotServed(err) {
+		return &cli.Error{Message: fmt.Sprintf("no InferenceCluster is called %q; `%s get clusters` lists them", name, o.Program)}
 	}
-	return err
+	return fmt.Errorf("read InferenceCluster %s: %w", name, err)
 }
 
 // clustersVersion is the apiVersion of the list as JSON and YAML.
 const clustersVersion = "cli.evenkeel.io/v1alpha1"
 
-func (o *clusters) print(list []clusterSummary, format, template string) error {
-	object := map[string]any{"apiVersion": clustersVersion, "kind": "ClusterSummaryList", "items": list}
-	switch format {
-	case cli.FormatJSON, cli.FormatYAML:
-		return cli.WriteObject(o.Out, format, object)
-	case formatJSONPath:
-		return o.printJSONPath(object, template)
-	case formatName:
+func (o *clusters) print(list []clusterSummary) error {
+	if cli.Structured(o.output) {
+		return cli.WriteObject(o.Out, o.output, map[string]any{"apiVersion": clustersVersion, "kind": "ClusterSummaryList", "items": list})
+	}
+	if o.output == cli.FormatName {
 		for i := range list {
 			if _, err := fmt.Fprintf(o.Out, "inferencecluster.modelplane.ai/%s\n", list[i].Name); err != nil {
 				return err
@@ -179,22 +158,5 @@ func (o *clusters) print(list []clusterSummary, format, template string) error {
 		_, err := fmt.Fprintln(o.ErrOut, "No clusters found.")
 		return err
 	}
-	return table.Write(o.Out, clusterRows(list, format == cli.FormatWide, o.now()))
-}
-
-// printJSONPath goes through JSON, since the template names fields as it does.
-func (o *clusters) printJSONPath(object map[string]any, template string) error {
-	printer, err := printers.NewJSONPathPrinter(template)
-	if err != nil {
-		return fmt.Errorf("-o jsonpath=%s: %w", template, err)
-	}
-	content, err := json.Marshal(object)
-	if err != nil {
-		return err
-	}
-	u := &unstructured.Unstructured{}
-	if err := json.Unmarshal(content, &u.Object); err != nil {
-		return err
-	}
-	return printer.PrintObj(u, o.Out)
+	return table.Write(o.Out, clusterRows(list, o.output == cli.FormatWide, o.now()))
 }

@@ -114,8 +114,8 @@ func TestClustersPrinter(t *testing.T) {
 	for _, format := range []string{"table", "wide", "json", "yaml", "name"} {
 		t.Run(format, func(t *testing.T) {
 			streams, _, out, _ := genericiooptions.NewTestIOStreams()
-			o := &clusters{Factory: cli.NewFactory(cli.Evenkeel, streams), now: func() time.Time { return now }}
-			require.NoError(t, o.print(fleet(), format, ""))
+			o := &clusters{Factory: cli.NewFactory(cli.Evenkeel, streams), output: format, now: func() time.Time { return now }}
+			require.NoError(t, o.print(fleet()))
 			golden.Equal(t, "clusters-"+format, out.String())
 		})
 	}
@@ -123,19 +123,19 @@ func TestClustersPrinter(t *testing.T) {
 
 func TestClustersJSONPath(t *testing.T) {
 	streams, _, out, _ := genericiooptions.NewTestIOStreams()
-	o := &clusters{Factory: cli.NewFactory(cli.Evenkeel, streams)}
-	require.NoError(t, o.print(fleet(), "jsonpath", `{range .items[?(@.name=="full")].pools[*]}{.name}={.free}{"\n"}{end}`))
+	o := &clusters{Factory: cli.NewFactory(cli.Evenkeel, streams), output: `jsonpath={range .items[?(@.name=="full")].pools[*]}{.name}={.free}{"\n"}{end}`}
+	require.NoError(t, o.print(fleet()))
 	assert.Equal(t, "h200=0\nspare=0\n", out.String())
-	assert.ErrorContains(t, o.print(nil, "jsonpath", "{.items[}"), "-o jsonpath=")
 }
 
 func TestNoClusters(t *testing.T) {
 	streams, _, out, errOut := genericiooptions.NewTestIOStreams()
-	o := &clusters{Factory: cli.NewFactory(cli.Evenkeel, streams), now: time.Now}
-	require.NoError(t, o.print(summarise(nil, nil), "table", ""))
+	o := &clusters{Factory: cli.NewFactory(cli.Evenkeel, streams), output: "table", now: time.Now}
+	require.NoError(t, o.print(summarise(nil, nil)))
 	assert.Empty(t, out.String())
 	assert.Equal(t, "No clusters found.\n", errOut.String())
 	out.Reset()
-	require.NoError(t, o.print(summarise(nil, nil), "json", ""))
+	o.output = "json"
+	require.NoError(t, o.print(summarise(nil, nil)))
 	assert.True(t, bytes.Contains(out.Bytes(), []byte(`"items": []`)), "a program that reads it needs a list: %s", out)
 }

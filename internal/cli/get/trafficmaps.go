@@ -27,7 +27,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
 	"github.com/evenkeel-io/evenkeel/internal/cli"
@@ -89,15 +88,14 @@ func (o *trafficMaps) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	maps := client.Resource(resource).Namespace(namespace)
 	if len(args) > 0 {
-		return o.one(ctx, maps, namespace, args[0])
+		return o.one(ctx, client, namespace, args[0])
 	}
-	return o.list(ctx, maps, namespace)
+	return o.list(ctx, client, namespace)
 }
 
-func (o *trafficMaps) one(ctx context.Context, maps dynamic.ResourceInterface, namespace, name string) error {
-	tm, err := cli.Get[v1beta1.TrafficMap](ctx, maps, name)
+func (o *trafficMaps) one(ctx context.Context, client *cli.Client, namespace, name string) error {
+	tm, err := cli.Get[v1beta1.TrafficMap](ctx, client, resource, namespace, name)
 	if err != nil {
 		return getError(namespace+"/"+name, err)
 	}
@@ -108,8 +106,8 @@ func (o *trafficMaps) one(ctx context.Context, maps dynamic.ResourceInterface, n
 	return o.print([]v1beta1.TrafficMap{*tm})
 }
 
-func (o *trafficMaps) list(ctx context.Context, maps dynamic.ResourceInterface, namespace string) error {
-	list, err := cli.List[v1beta1.TrafficMap](ctx, maps, metav1.ListOptions{LabelSelector: o.selector})
+func (o *trafficMaps) list(ctx context.Context, client *cli.Client, namespace string) error {
+	list, err := cli.List[v1beta1.TrafficMap](ctx, client, resource, namespace, metav1.ListOptions{LabelSelector: o.selector})
 	if err != nil {
 		return getError(namespace, err)
 	}
@@ -145,7 +143,7 @@ func getError(of string, err error) error {
 	if of != "" {
 		of = " " + of
 	}
-	return &cli.Error{Message: fmt.Sprintf("get trafficmaps%s: %s", of, code), Cause: guarded.OneLine(err.Error())}
+	return &cli.Error{Message: fmt.Sprintf("get trafficmaps%s: %s", of, code), Cause: guarded.OneLine(cli.Describe(err))}
 }
 
 func (o *trafficMaps) print(list []v1beta1.TrafficMap) error {

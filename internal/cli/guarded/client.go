@@ -142,7 +142,7 @@ func unanswered(err error) error {
 	case errors.Is(err, context.Canceled):
 		return &cli.Error{Message: context.Canceled.Error()}
 	default:
-		return &cli.Error{Message: messageRequestFailed, Cause: OneLine(err.Error())}
+		return &cli.Error{Message: messageRequestFailed, Cause: OneLine(cli.Describe(err))}
 	}
 }
 

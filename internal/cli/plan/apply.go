@@ -25,7 +25,6 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/resource"
-	"k8s.io/client-go/dynamic"
 
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/cli"
@@ -74,6 +73,7 @@ else, put a status into the file: the condition Ready, gateway and gpuPools.`,
 	// It fails only for a flag that is not there.
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json")
 	_ = cmd.MarkFlagDirname("kustomize")
+	cli.Answers(cmd)
 	return cmd
 }
 
@@ -95,7 +95,7 @@ func (a *apply) runFiles(ctx context.Context) error {
 			return err
 		}
 	}
-	return a.run(ctx, func(client dynamic.Interface, snapshot *simulation.Snapshot) (simulation.Change, error) {
+	return a.run(ctx, func(client *cli.Client, snapshot *simulation.Snapshot) (simulation.Change, error) {
 		if err := a.judgeClusters(ctx, client, read, snapshot); err != nil {
 			return nil, err
 		}
@@ -104,7 +104,7 @@ func (a *apply) runFiles(ctx context.Context) error {
 }
 
 // judgeClusters says which capacity of the files the plan does not have, or lets it have it.
-func (a *apply) judgeClusters(ctx context.Context, client dynamic.Interface, read *contents, snapshot *simulation.Snapshot) error {
+func (a *apply) judgeClusters(ctx context.Context, client *cli.Client, read *contents, snapshot *simulation.Snapshot) error {
 	files := read.clusters()
 	if !a.assumeReady {
 		for _, said := range withoutCapacity(files, snapshot.Clusters) {
@@ -117,7 +117,7 @@ func (a *apply) judgeClusters(ctx context.Context, client dynamic.Interface, rea
 	if len(files) == 0 {
 		return a.warn("--assume-ready has no effect: the files have no InferenceCluster")
 	}
-	classes, err := cli.List[modelplane.InferenceClass](ctx, client.Resource(modelplane.GroupVersion.WithResource("inferenceclasses")), metav1.ListOptions{})
+	classes, err := cli.List[modelplane.InferenceClass](ctx, client, modelplane.GroupVersion.WithResource("inferenceclasses"), metav1.NamespaceAll, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("list inferenceclasses for --assume-ready: %w", err)
 	}

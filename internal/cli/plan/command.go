@@ -21,7 +21,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/evenkeel-io/evenkeel/internal/cli"
 	"github.com/evenkeel-io/evenkeel/internal/cli/complete"
@@ -51,23 +50,26 @@ func NewCommand(f *cli.Factory) *cobra.Command {
 ledger of nodes, the same policies. It shows where each replica would go and in which order, which ones have nowhere to go
 and what each cluster lacks for them, and how many replicas of each deployment would be without service at the worst time.
 Loading and ending take no time in it, so that it says nothing about how long a change takes. It changes nothing, and
-needs no more than to list what it reads.`,
+needs no more than to list what it reads.
+
+With --fail-on unplaceable it ends with exit code 0 if every replica has somewhere to go, with 1 if one has not, and with
+more than 1 if the plan could not be made.`,
 		Args: cli.Subcommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	flags := cmd.PersistentFlags()
-	flags.StringVarP(&o.output, "output", "o", cli.FormatTable, "table, wide, json or yaml")
-	flags.StringVar(&o.failOn, "fail-on", "", "unplaceable: end with exit code 1 if a replica has nowhere to go")
+	flags.StringVarP(&o.output, "output", "o", cli.FormatTable, "table, wide, json, yaml or jsonpath=TEMPLATE")
+	flags.StringVar(&o.failOn, "fail-on", "", "unplaceable: end with exit code 1 if a replica has nowhere to go, with more than 1 if there is no plan")
 	o.settings.AddFlags(flags)
 	complete.Flag(cmd, "fail-on", complete.Values(failOnUnplaceable))
-	complete.Flag(cmd, "output", complete.Values(cli.Formats()...))
+	complete.Flag(cmd, "output", complete.Values(append(cli.Formats(), cli.FormatJSONPath)...))
 	cmd.AddCommand(newDrain(o), newScale(o), newApply(o))
 	return cmd
 }
 
 func (o *options) validate() error {
-	if !cli.KnownFormat(o.output) {
-		return fmt.Errorf("unsupported output format %q (supported: %s)", o.output, cli.FormatNames())
+	if err := cli.ValidateOutput(o.output, cli.Formats()...); err != nil {
+		return err
 	}
 	if o.failOn != "" && o.failOn != failOnUnplaceable {
 		return fmt.Errorf("--fail-on must be %s, not %q", failOnUnplaceable, o.failOn)
@@ -76,11 +78,11 @@ func (o *options) validate() error {
 }
 
 // changeFor gives the change to plan for a fleet.
-type changeFor func(client dynamic.Interface, snapshot *simulation.Snapshot) (simulation.Change, error)
+type changeFor func(client *cli.Client, snapshot *simulation.Snapshot) (simulation.Change, error)
 
 // always is a change that does not depend on the fleet.
 func always(change simulation.Change) changeFor {
-	return func(dynamic.Interface, *simulation.Snapshot) (simulation.Change, error) { return change, nil }
+	return func(*cli.Client, *simulation.Snapshot) (simulation.Change, error) { return change, nil }
 }
 
 // run makes the plan and prints it.
@@ -112,7 +114,7 @@ func (o *options) run(ctx context.Context, changes changeFor) error {
 		return err
 	}
 	if n := plan.Unplaceable(); n > 0 && o.failOn == failOnUnplaceable {
-		return &cli.Error{Message: fmt.Sprintf("%s nowhere to go", view.Count(n, "replica has", "replicas have"))}
+		return &cli.Error{Message: fmt.Sprintf("%s nowhere to go", view.Count(n, "replica has", "replicas have")), Code: cli.ExitError}
 	}
 	return nil
 }

@@ -61,11 +61,12 @@ when a whole zone has to be emptied.`,
 		},
 	}
 	cmd.Flags().StringVar(&taintKey, "taint-key", defaultTaintKey, "key of the taint, which deployments may tolerate")
+	cli.Answers(cmd)
 	return cmd
 }
 
 func newScale(o *options) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "scale DEPLOYMENT REPLICAS",
 		Short: "Show where the replicas of a deployment would go, or which would leave, if it wanted another number",
 		Example: fmt.Sprintf(`  %[1]s plan scale chat 6 -n ml-team
@@ -89,4 +90,6 @@ func newScale(o *options) *cobra.Command {
 			return o.run(cmd.Context(), always(simulation.Scale(namespace, args[0], int32(n))))
 		},
 	}
+	cli.Answers(cmd)
+	return cmd
 }

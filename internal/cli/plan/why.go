@@ -60,15 +60,15 @@ were free for it. The judgement is of now: what decided when the replica was pla
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&o.output, "output", "o", cli.FormatTable, "table, wide, json or yaml")
+	flags.StringVarP(&o.output, "output", "o", cli.FormatTable, "table, wide, json, yaml or jsonpath=TEMPLATE")
 	o.settings.AddFlags(flags)
-	complete.Flag(cmd, "output", complete.Values(cli.Formats()...))
+	complete.Flag(cmd, "output", complete.Values(append(cli.Formats(), cli.FormatJSONPath)...))
 	return cmd
 }
 
 func (o *why) run(ctx context.Context, name string) error {
-	if !cli.KnownFormat(o.output) {
-		return fmt.Errorf("unsupported output format %q (supported: %s)", o.output, cli.FormatNames())
+	if err := cli.ValidateOutput(o.output, cli.Formats()...); err != nil {
+		return err
 	}
 	simulated, err := o.settings.Load()
 	if err != nil {

@@ -25,13 +25,16 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	configapi "github.com/evenkeel-io/evenkeel/apis/config/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/internal/cli"
+	"github.com/evenkeel-io/evenkeel/internal/cli/complete"
 	"github.com/evenkeel-io/evenkeel/internal/cli/table"
 	"github.com/evenkeel-io/evenkeel/internal/servingpath"
 	"github.com/evenkeel-io/evenkeel/internal/systemnodes"
@@ -42,12 +45,14 @@ func NewCommand(f *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "system-nodes",
 		Short: "See what the maintenance of a workload cluster's system nodes would do",
-		Args:  cobra.NoArgs,
+		Args:  cli.Subcommands,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newCheck(f))
 	return cmd
 }
+
+var formats = []string{cli.FormatTable, cli.FormatJSON, cli.FormatYAML}
 
 // check plays the maintenance of a cluster's system nodes on a copy.
 type check struct {
@@ -65,20 +70,24 @@ func newCheck(f *cli.Factory) *cobra.Command {
 system node would do, and what the maintenance of all of them would do: all cordoned, then one after the other drained,
 restarted and uncordoned. It writes nothing to the cluster. System nodes are those without the taint of GPU nodes.
 
-It ends with exit code 1 if any maintenance would leave a component on the request path, or one that pods there need to be
-made anew, without a Ready replica, or would never end; and it says what to do about it.`,
+It ends with exit code 0 if no maintenance would interrupt serving; with 1 if any would leave a component on the request
+path, or one that pods there need to be made anew, without a Ready replica, or would never end, and then it says what to do
+about it; and with more than 1 if it could not find out. It needs list on nodes, pods, deployments and poddisruptionbudgets
+in all namespaces.`,
 		Example: fmt.Sprintf("  %s system-nodes check --context gpu-us-east", f.Program),
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
-	cmd.Flags().StringVarP(&o.output, "output", "o", cli.FormatTable, "table, json or yaml")
+	cmd.Flags().StringVarP(&o.output, "output", "o", cli.FormatTable, "table, json, yaml or jsonpath=TEMPLATE")
 	cmd.Flags().StringVar(&o.config, "config", "", "File with the ServingPathConfiguration of the cluster's workload-manager. Without one the shipped components hold.")
+	complete.Flag(cmd, "output", complete.Values(append(slices.Clone(formats), cli.FormatJSONPath)...))
+	cli.Answers(cmd)
 	return cmd
 }
 
 func (o *check) run(ctx context.Context) error {
-	if !slices.Contains([]string{cli.FormatTable, cli.FormatJSON, cli.FormatYAML}, o.output) {
-		return fmt.Errorf("unsupported output format %q (supported: table, json, yaml)", o.output)
+	if err := cli.ValidateOutput(o.output, formats...); err != nil {
+		return err
 	}
 	catalogue, err := o.catalogue()
 	if err != nil {
@@ -92,11 +101,20 @@ func (o *check) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return o.answer(report)
+}
+
+// answer prints the report and says by the error what it comes to.
+func (o *check) answer(report *systemnodes.Report) error {
+	if len(report.Components) == 0 && report.OK { // which must not pass for good news: it is how any other cluster looks
+		return &cli.Error{Message: "nothing here is a component of the serving path, so there is nothing to tell: is --context the workload cluster's? " +
+			"Components that are not shipped ones have to be in a file that --config names"}
+	}
 	if err := o.print(report); err != nil {
 		return err
 	}
 	if !report.OK {
-		return &cli.Error{Code: cli.ExitError} // the report says why
+		return &cli.Error{Code: cli.ExitError} // the answer; the report says why
 	}
 	return nil
 }
@@ -122,20 +140,21 @@ func (o *check) read(ctx context.Context) (*systemnodes.Snapshot, error) {
 		return nil, err
 	}
 	s := &systemnodes.Snapshot{}
-	all := metav1.ListOptions{}
-	if s.Nodes, err = cli.List[corev1.Node](ctx, client.Resource(corev1.SchemeGroupVersion.WithResource("nodes")), all); err != nil {
-		return nil, fmt.Errorf("list nodes: %w", err)
-	}
-	if s.Pods, err = cli.List[corev1.Pod](ctx, client.Resource(corev1.SchemeGroupVersion.WithResource("pods")), all); err != nil {
-		return nil, fmt.Errorf("list pods: %w", err)
-	}
-	if s.Deployments, err = cli.List[appsv1.Deployment](ctx, client.Resource(appsv1.SchemeGroupVersion.WithResource("deployments")), all); err != nil {
-		return nil, fmt.Errorf("list deployments: %w", err)
-	}
-	if s.Budgets, err = cli.List[policyv1.PodDisruptionBudget](ctx, client.Resource(policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets")), all); err != nil {
-		return nil, fmt.Errorf("list poddisruptionbudgets: %w", err)
-	}
-	return s, nil
+	group, ctx := errgroup.WithContext(ctx)
+	list(ctx, group, client, corev1.SchemeGroupVersion.WithResource("nodes"), &s.Nodes)
+	list(ctx, group, client, corev1.SchemeGroupVersion.WithResource("pods"), &s.Pods)
+	list(ctx, group, client, appsv1.SchemeGroupVersion.WithResource("deployments"), &s.Deployments)
+	list(ctx, group, client, policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets"), &s.Budgets)
+	return s, group.Wait()
+}
+
+func list[T any](ctx context.Context, group *errgroup.Group, client *cli.Client, resource schema.GroupVersionResource, into *[]T) {
+	group.Go(func() (err error) {
+		if *into, err = cli.List[T](ctx, client, resource, metav1.NamespaceAll, metav1.ListOptions{}); err != nil {
+			return fmt.Errorf("list %s: %w", resource.Resource, err)
+		}
+		return nil
+	})
 }
 
 func (o *check) print(report *systemnodes.Report) error {

@@ -21,6 +21,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -73,6 +74,36 @@ Maintenance of the system nodes (a, b) would interrupt serving, or never end.
 	out.Reset()
 	require.NoError(t, o.print(&systemnodes.Report{OK: true}))
 	assert.Contains(t, out.String(), "No maintenance of the system nodes (<none>) would interrupt serving.")
+}
+
+// TestTheAnswer is what the exit code says, which a script may be all that reads.
+func TestTheAnswer(t *testing.T) {
+	fine := report()
+	fine.OK = true
+	blocked := &systemnodes.Report{Others: []string{"pod team/db-0 keeps the drain of node a from ending: x"}}
+	for name, tc := range map[string]struct {
+		report *systemnodes.Report
+		code   int
+		says   string
+	}{
+		"fine":       {fine, cli.ExitOK, ""},
+		"interrupts": {report(), cli.ExitError, ""},
+		"blocks":     {blocked, cli.ExitError, ""},
+		"elsewhere":  {&systemnodes.Report{OK: true}, cli.ExitUnknown, "error: nothing here is a component of the serving path"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var errOut bytes.Buffer
+			cmd := &cobra.Command{Use: "check", Args: cobra.NoArgs, SilenceErrors: true, SilenceUsage: true}
+			cmd.RunE = func(*cobra.Command, []string) error {
+				o := &check{Factory: cli.NewFactory(cli.Evenkeel, genericiooptions.IOStreams{Out: &bytes.Buffer{}}), output: cli.FormatTable}
+				return o.answer(tc.report)
+			}
+			cli.Answers(cmd)
+			cmd.SetArgs([]string{})
+			assert.Equal(t, tc.code, cli.Report(&errOut, cmd.Execute()))
+			assert.Contains(t, errOut.String(), tc.says)
+		})
+	}
 }
 
 // compact makes runs of spaces one, which is all that the widths of columns are.

@@ -159,7 +159,10 @@ func (a *action) completePlace() (target, error) {
 	}
 	contextName := a.contextName()
 	if contextName == "" || !trafficdrain.SafeScalar(contextName) {
-		return refuse("selected kubeconfig context is unavailable or unsafe")
+		return target{}, &cli.Error{
+			Message: "selected kubeconfig context is unavailable or unsafe",
+			Cause:   "the kubeconfig has no context of that name, or there is no kubeconfig; `kubectl config get-contexts` lists them, and KUBECONFIG, --kubeconfig and --context choose",
+		}
 	}
 	return target{context: contextName, namespace: namespace}, nil
 }

@@ -24,7 +24,6 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
 	"github.com/evenkeel-io/evenkeel/internal/cli"
@@ -80,7 +79,7 @@ func servicesOf(ctx context.Context, f *cli.Factory, all bool) ([]v1beta1.Infere
 	if all {
 		namespace = metav1.NamespaceAll
 	}
-	return cli.List[v1beta1.InferenceService](ctx, client.Resource(inferenceServices).Namespace(namespace), metav1.ListOptions{})
+	return cli.List[v1beta1.InferenceService](ctx, client, inferenceServices, namespace, metav1.ListOptions{})
 }
 
 // completeCluster completes with the clusters that serve the service which was named, and their weights. Without a
@@ -96,7 +95,7 @@ func completeCluster(f *cli.Factory) cobra.CompletionFunc {
 				return serving, nil
 			}
 		}
-		clusters, err := cli.List[v1beta1.WorkloadCluster](ctx, client.Resource(workloadClusters), metav1.ListOptions{})
+		clusters, err := cli.List[v1beta1.WorkloadCluster](ctx, client, workloadClusters, metav1.NamespaceAll, metav1.ListOptions{})
 		var names []string
 		for i := range clusters {
 			names = append(names, clusters[i].Name)
@@ -105,12 +104,12 @@ func completeCluster(f *cli.Factory) cobra.CompletionFunc {
 	})
 }
 
-func clustersOf(ctx context.Context, f *cli.Factory, client dynamic.Interface, service string) []string {
+func clustersOf(ctx context.Context, f *cli.Factory, client *cli.Client, service string) []string {
 	namespace, err := f.Namespace()
 	if err != nil {
 		return nil
 	}
-	tm, err := cli.Get[v1beta1.TrafficMap](ctx, client.Resource(trafficMaps).Namespace(namespace), service)
+	tm, err := cli.Get[v1beta1.TrafficMap](ctx, client, trafficMaps, namespace, service)
 	if err != nil {
 		return nil
 	}

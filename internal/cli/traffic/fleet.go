@@ -24,7 +24,6 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
 	"github.com/evenkeel-io/evenkeel/internal/cli"
@@ -172,15 +171,15 @@ func (fl *fleet) run(ctx context.Context, args []string) error {
 }
 
 // members reads all services of the scope and their maps, in two lists.
-func (s *scope) members(ctx context.Context, client dynamic.Interface, namespace string) ([]*member, error) {
+func (s *scope) members(ctx context.Context, client *cli.Client, namespace string) ([]*member, error) {
 	if s.allNamespaces {
 		namespace = metav1.NamespaceAll
 	}
-	list, err := cli.List[v1beta1.InferenceService](ctx, client.Resource(inferenceServices).Namespace(namespace), metav1.ListOptions{LabelSelector: s.selector})
+	list, err := cli.List[v1beta1.InferenceService](ctx, client, inferenceServices, namespace, metav1.ListOptions{LabelSelector: s.selector})
 	if err != nil {
 		return nil, listError("inferenceservices", err)
 	}
-	tms, err := cli.List[v1beta1.TrafficMap](ctx, client.Resource(trafficMaps).Namespace(namespace), metav1.ListOptions{})
+	tms, err := cli.List[v1beta1.TrafficMap](ctx, client, trafficMaps, namespace, metav1.ListOptions{})
 	if err != nil {
 		return nil, listError("trafficmaps", err)
 	}
@@ -196,7 +195,7 @@ func (s *scope) members(ctx context.Context, client dynamic.Interface, namespace
 }
 
 func listError(resource string, err error) error {
-	return &cli.Error{Message: "list " + resource + " failed", Cause: guarded.OneLine(err.Error())}
+	return &cli.Error{Message: "list " + resource + " failed", Cause: guarded.OneLine(cli.Describe(err))}
 }
 
 // result is what becomes of one service.

@@ -22,7 +22,6 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
 	"github.com/evenkeel-io/evenkeel/internal/cli"
@@ -36,7 +35,7 @@ const parallelPatches = 8
 // apply does what was planned. Each service is read anew right before its patch, since the
 // question may have waited long, and is decided on anew; what would now be a blackout is left
 // out even if it was none when the plan was shown.
-func (fl *fleet) apply(ctx context.Context, client dynamic.Interface, results []*result) error {
+func (fl *fleet) apply(ctx context.Context, client *cli.Client, results []*result) error {
 	patches, err := fl.client()
 	if err != nil {
 		return err
@@ -60,7 +59,7 @@ func (fl *fleet) apply(ctx context.Context, client dynamic.Interface, results []
 	return nil
 }
 
-func (fl *fleet) applyOne(ctx context.Context, client dynamic.Interface, patches *guarded.Client, r *result) decision {
+func (fl *fleet) applyOne(ctx context.Context, client *cli.Client, patches *guarded.Client, r *result) decision {
 	planned := r.decision
 	failed := func(v verdict, err error) decision {
 		var said *cli.Error
@@ -73,7 +72,7 @@ func (fl *fleet) applyOne(ctx context.Context, client dynamic.Interface, patches
 	if err != nil {
 		return failed(verdictFailed, err)
 	}
-	tm, err := cli.Get[v1beta1.TrafficMap](ctx, client.Resource(trafficMaps).Namespace(service.Namespace), service.Name)
+	tm, err := cli.Get[v1beta1.TrafficMap](ctx, client, trafficMaps, service.Namespace, service.Name)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return failed(verdictFailed, err)
 	}

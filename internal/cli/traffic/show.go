@@ -27,7 +27,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/evenkeel-io/evenkeel/apis/ome/v1beta1"
 	"github.com/evenkeel-io/evenkeel/internal/cli"
@@ -115,8 +114,8 @@ func (s *show) run(ctx context.Context, name string) error {
 
 // mapOf reads the service's TrafficMap. OME's command does without, so its absence is no
 // error here either, only said.
-func (s *show) mapOf(ctx context.Context, client dynamic.Interface, namespace, name string) *v1beta1.TrafficMap {
-	tm, err := cli.Get[v1beta1.TrafficMap](ctx, client.Resource(trafficMaps).Namespace(namespace), name)
+func (s *show) mapOf(ctx context.Context, client *cli.Client, namespace, name string) *v1beta1.TrafficMap {
+	tm, err := cli.Get[v1beta1.TrafficMap](ctx, client, trafficMaps, namespace, name)
 	if err == nil {
 		return tm
 	}
@@ -127,7 +126,7 @@ func (s *show) mapOf(ctx context.Context, client dynamic.Interface, namespace, n
 }
 
 func readError(namespace, name string, err error) error {
-	said := guarded.OneLine(err.Error())
+	said := guarded.OneLine(cli.Describe(err))
 	if cli.NotServed(err) {
 		said = "OME does not appear to be installed on this cluster"
 	}

@@ -61,7 +61,7 @@ func TestCompletion(t *testing.T) {
 		{"why -n ml-team r|", "reasoner reasoner-0-1"},
 		{"why -n ml-team chat |", ""},
 		{"plan drain " + east + " --fail-on |", "unplaceable"},
-		{"plan drain " + east + " -o |", "table wide json yaml"},
+		{"plan drain " + east + " -o |", "table wide json yaml jsonpath="},
 		{"get clusters -o |", "table wide json yaml name jsonpath="},
 		{"drain " + east + " --dry-run=|", "none client server"},
 	} {

@@ -140,7 +140,7 @@ func TestQuestion(t *testing.T) {
 // TestUnfinished is a drain that does not end: it says what is left and why, and goes on when it can.
 func TestUnfinished(t *testing.T) {
 	newFleet(t)
-	as(t, "operator", "pause", "-n", team).exits(1).says("forbidden")
+	as(t, "operator", "pause", "-n", team).exits(1).says("namespace "+team+": you may not patch disruptionpolicies.evenkeel.io", "ClusterRole evenkeel-pauser", "forbidden")
 	as(t, "pauser", "pause", "--cluster", west).exits(0).says("namespace/" + team + " moves paused")
 	as(t, "operator", "drain", west, "--yes", "--timeout=1s", "--taint-key=other").exits(2).says(
 		"must still leave "+west, west+" is not drained after ", "; the drain goes on",
@@ -173,7 +173,14 @@ func TestRefused(t *testing.T) {
 	newFleet(t)
 	as(t, "viewer", "cordon", east).exits(1).says("you may not change the taints", "patch on inferenceclusters.modelplane.ai")
 	as(t, "viewer", "drain", west, "--yes").exits(1).says("you may not change the taints")
-	as(t, "nobody", "drain", west, "--yes").exits(1).says("forbidden")
+	as(t, "nobody", "drain", west, "--yes").exits(1).says("you may not get inferenceclusters.modelplane.ai; ClusterRole evenkeel-viewer", "forbidden")
+	as(t, "nobody", "get", "clusters").exits(1).says("you may not list ", "ClusterRole evenkeel-viewer")
+	as(t, "nobody", "plan", "drain", west).exits(2).says("you may not list ", "ClusterRole evenkeel-viewer")
+	as(t, "nobody", "system-nodes", "check").exits(2).says("you may not list ", "ask whoever keeps the cluster")
+	as(t, "viewer", "plan", "drain", "gpu-mars").exits(2).says("gpu-mars")
+	as(t, "viewer", "traffic", "drains").exits(1).says("list inferenceservices failed", "you may not list inferenceservices.ome.io")
+	as(t, "viewer", "get", "clusters", west, "--server=https://127.0.0.1:1").exits(1).says("the API server at 127.0.0.1:1 cannot be reached")
+	as(t, "viewer", "get", "clusters", "--context=mars").exits(1).says(`context "mars" does not exist`, "kubectl config view")
 	as(t, "operator", "drain", west).exits(1).says("--yes")
 	as(t, "operator", "drain", "gpu-mars").exits(1).says(`no InferenceCluster is called "gpu-mars"`)
 	assert.Empty(t, taintsOf(t, west))
@@ -243,10 +250,10 @@ spec:
 
 	as(t, "viewer", "plan", "apply", "-k", hubtest.Root+"/manifests/examples").exits(0).says("leaves out: ", `Namespace "ml-team"`, "no replica would go, come or wait")
 	write("unknown.yaml", strings.Replace(another, "CLASS", "b1000", 1))
-	as(t, "viewer", "plan", "apply", "-f", filepath.Join(folder, "unknown.yaml"), "--assume-ready").exits(1).says("InferenceCluster gpu-us-new", "have InferenceClass b1000")
-	as(t, "viewer", "plan", "apply").exits(1).says("name files or folders with -f")
-	as(t, "viewer", "plan", "apply", "-f", filepath.Join(folder, "gone.yaml")).exits(1).says("gone.yaml\" does not exist")
-	as(t, "viewer", "plan", "apply", "-n", "web", "-f", two).exits(1).says(`is in namespace "ml-team", not in "web"`)
-	as(t, "viewer", "plan", "apply", "-f", write("bad.yaml", "a: [")).exits(1).says("bad.yaml")
+	as(t, "viewer", "plan", "apply", "-f", filepath.Join(folder, "unknown.yaml"), "--assume-ready").exits(2).says("InferenceCluster gpu-us-new", "have InferenceClass b1000")
+	as(t, "viewer", "plan", "apply").exits(2).says("name files or folders with -f")
+	as(t, "viewer", "plan", "apply", "-f", filepath.Join(folder, "gone.yaml")).exits(2).says("gone.yaml\" does not exist")
+	as(t, "viewer", "plan", "apply", "-n", "web", "-f", two).exits(2).says(`is in namespace "ml-team", not in "web"`)
+	as(t, "viewer", "plan", "apply", "-f", write("bad.yaml", "a: [")).exits(2).says("bad.yaml")
 	assert.Empty(t, clusterNamed(t, west).Spec.Taints)
 }

@@ -44,7 +44,7 @@ import (
 var inferenceClusters = modelplane.GroupVersion.WithResource("inferenceclusters")
 
 // atomicHub is one whose InferenceClusters have a list of taints that is one value.
-func atomicHub(t *testing.T) dynamic.ResourceInterface {
+func atomicHub(t *testing.T) dynamic.Interface {
 	t.Helper()
 	content, err := os.ReadFile(hubtest.Root + "/manifests/dev/crds/modelplane.ai_inferenceclusters.yaml")
 	require.NoError(t, err)
@@ -59,11 +59,12 @@ func atomicHub(t *testing.T) dynamic.ResourceInterface {
 	require.NoError(t, plane.InstallCRDs(t.Context(), crd))
 	client, err := dynamic.NewForConfig(plane.Config())
 	require.NoError(t, err)
-	return client.Resource(inferenceClusters)
+	return client
 }
 
-func createCluster(t *testing.T, clusters dynamic.ResourceInterface, name string) {
+func createCluster(t *testing.T, client dynamic.Interface, name string) {
 	t.Helper()
+	clusters := client.Resource(inferenceClusters)
 	u := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": modelplane.GroupVersion.String(), "kind": "InferenceCluster", "metadata": map[string]any{"name": name},
 		"spec": map[string]any{"cluster": map[string]any{"source": "Existing", "existing": map[string]any{"secretRef": map[string]any{"name": name}}}},
@@ -76,13 +77,13 @@ func createCluster(t *testing.T, clusters dynamic.ResourceInterface, name string
 // TestNoTaintIsLost writes taints at the same time, on a hub whose list is merged by key and on one where it is one
 // value.
 func TestNoTaintIsLost(t *testing.T) {
-	for name, clusters := range map[string]dynamic.ResourceInterface{
-		"merged": hub.dynamic.Resource(inferenceClusters), "atomic": atomicHub(t),
+	for name, client := range map[string]dynamic.Interface{
+		"merged": hub.dynamic, "atomic": atomicHub(t),
 	} {
 		t.Run(name, func(t *testing.T) {
-			createCluster(t, clusters, "shared")
+			createCluster(t, client, "shared")
 			read := func() *modelplane.InferenceCluster {
-				c, err := cli.Get[modelplane.InferenceCluster](t.Context(), clusters, "shared")
+				c, err := cli.Get[modelplane.InferenceCluster](t.Context(), client, inferenceClusters, "", "shared")
 				require.NoError(t, err)
 				return c
 			}
@@ -91,7 +92,7 @@ func TestNoTaintIsLost(t *testing.T) {
 			planned := read()
 			for i := range writers {
 				all.Go(func() {
-					w := taints.Writer{Clusters: clusters, Manager: fmt.Sprintf("person-%d", i)}
+					w := taints.Writer{Client: client, Manager: fmt.Sprintf("person-%d", i)}
 					for _, effect := range []modelplane.TaintEffect{modelplane.TaintEffectNoSchedule, modelplane.TaintEffectNoExecute} {
 						latest, err := w.Add(t.Context(), planned, modelplane.Taint{Key: fmt.Sprintf("key-%d", i), Effect: effect}, "")
 						if assert.NoError(t, err) {
@@ -105,15 +106,15 @@ func TestNoTaintIsLost(t *testing.T) {
 			all.Wait()
 			require.Len(t, read().Spec.Taints, 2*writers)
 
-			w := taints.Writer{Clusters: clusters, Manager: "person-0"}
+			w := taints.Writer{Client: client, Manager: "person-0"}
 			_, err := w.Remove(t.Context(), planned, modelplane.Taint{Key: "key-1", Effect: modelplane.TaintEffectNoExecute})
 			require.NoError(t, err, "somebody else's taint, from an old copy of the cluster")
 			assert.Len(t, read().Spec.Taints, 2*writers-1)
 			_, has := taints.Find(read(), "key-1", modelplane.TaintEffectNoExecute)
 			assert.False(t, has)
 
-			require.NoError(t, clusters.Delete(t.Context(), "shared", metav1.DeleteOptions{}))
-			createCluster(t, clusters, "shared")
+			require.NoError(t, client.Resource(inferenceClusters).Delete(t.Context(), "shared", metav1.DeleteOptions{}))
+			createCluster(t, client, "shared")
 			_, err = w.Add(t.Context(), planned, modelplane.Taint{Key: "late", Effect: modelplane.TaintEffectNoExecute}, "")
 			assert.True(t, apierrors.IsConflict(err), "another cluster of the same name must not be tainted: %v", err)
 			assert.Empty(t, read().Spec.Taints)

@@ -33,13 +33,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	configapi "github.com/evenkeel-io/evenkeel/apis/config/v1alpha1"
 	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
 	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
 	"github.com/evenkeel-io/evenkeel/controllers/modeldeployment"
+	"github.com/evenkeel-io/evenkeel/internal/cli"
 	"github.com/evenkeel-io/evenkeel/internal/cli/fleet"
 	"github.com/evenkeel-io/evenkeel/internal/simulation"
 	"github.com/evenkeel-io/evenkeel/test/integration/internal/hubtest"
@@ -82,9 +82,9 @@ func TestPlanIsWhatHappens(t *testing.T) {
 // foretell gives where each replica is to be once the first cluster of every fleet is drained, by slot, "" for nowhere.
 func foretell(t *testing.T, small []*smallFleet) map[string]string {
 	t.Helper()
-	dynamicClient, err := dynamic.NewForConfig(hub.Config())
+	client, err := cli.NewClient(hub.Config())
 	require.NoError(t, err)
-	snapshot, err := fleet.Read(t.Context(), dynamicClient)
+	snapshot, err := fleet.Read(t.Context(), client)
 	require.NoError(t, err)
 	manager, err := configapi.DecodeHubManagerConfiguration(nil)
 	require.NoError(t, err)

@@ -114,7 +114,7 @@ func stepOf(s *Snapshot, r *resident, reason string) (step, to string) {
 		step = evenkeel.StepDeleting
 	case reason == evenkeel.LeavingTolerating:
 		step = StepTolerating
-	case move != nil && move.Step != "" && move.From == s.Cluster.Name: // else it is how the replica came here
+	case move != nil && move.Step != "" && move.From == s.Cluster.Name && move.To != s.Cluster.Name: // else it is how the replica came here
 		step = move.Step
 	case next != nil && next.Status.Assignment == nil:
 		step = evenkeel.StepPlacing

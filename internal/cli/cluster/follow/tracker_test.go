@@ -95,6 +95,9 @@ func TestMove(t *testing.T) {
 	assert.Empty(t, tracker.Update(&s.Snapshot, at(1)), "nothing has changed")
 
 	set(origin, evenkeel.ConditionDisruptionTarget, metav1.ConditionTrue, "")
+	origin.Status.Move = &evenkeel.Move{From: "east", To: "east", Step: evenkeel.StepServing}
+	tracker.Update(&s.Snapshot, at(1))
+	assert.Equal(t, "Waiting, waits for its move to begin", told(t, tracker), "it had left the cluster before, and come back")
 	origin.Status.Move = &evenkeel.Move{From: "east", Step: evenkeel.StepWaiting, Reason: evenkeel.LeavingBudget, WaitingFor: "others"}
 	tracker.Update(&s.Snapshot, at(2))
 	assert.Equal(t, "Waiting, waits for others", told(t, tracker))

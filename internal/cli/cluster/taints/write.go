@@ -44,10 +44,12 @@ const (
 	pauseSpread = 9.0
 )
 
+var clusters = modelplane.GroupVersion.WithResource("inferenceclusters")
+
 // Writer writes the taints of clusters.
 type Writer struct {
-	// Clusters is the client for InferenceClusters.
-	Clusters dynamic.ResourceInterface
+	// Client of the hub.
+	Client dynamic.Interface
 	// Manager is the name under which it writes.
 	Manager string
 	// DryRun has the API server check everything and store nothing.
@@ -116,7 +118,7 @@ func (w Writer) apply(ctx context.Context, cluster *modelplane.InferenceCluster,
 	if dryRun {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
-	return typed(w.Clusters.Apply(ctx, cluster.Name, u, options))
+	return typed(w.Client.Resource(clusters).Apply(ctx, cluster.Name, u, options))
 }
 
 // orKept keeps the reason that the cluster has where no other is given.
@@ -170,7 +172,7 @@ func (w Writer) again(ctx context.Context, cluster *modelplane.InferenceCluster)
 		return nil, ctx.Err()
 	case <-timer.C:
 	}
-	latest, err := cli.Get[modelplane.InferenceCluster](ctx, w.Clusters, cluster.Name)
+	latest, err := cli.Get[modelplane.InferenceCluster](ctx, w.Client, clusters, "", cluster.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +200,7 @@ func (w Writer) patch(ctx context.Context, cluster *modelplane.InferenceCluster,
 	if w.DryRun {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
-	return typed(w.Clusters.Patch(ctx, cluster.Name, types.MergePatchType, content, options))
+	return typed(w.Client.Resource(clusters).Patch(ctx, cluster.Name, types.MergePatchType, content, options))
 }
 
 func typed(u *unstructured.Unstructured, err error) (*modelplane.InferenceCluster, error) {

@@ -42,9 +42,9 @@ type object struct {
 	*simulation.Plan
 }
 
-// Print writes a plan as table, wide, json or yaml.
+// Print writes a plan as table, wide, json, yaml or by a JSONPath template.
 func Print(out io.Writer, format string, plan *simulation.Plan) error {
-	if format == cli.FormatJSON || format == cli.FormatYAML {
+	if cli.Structured(format) {
 		return cli.WriteObject(out, format, object{APIVersion: apiVersion, Kind: "Plan", Plan: plan})
 	}
 	if len(plan.Replicas) == 0 {

@@ -36,9 +36,9 @@ type explanationList struct {
 // maxClusters is how many clusters a table has for one placement; wide has all.
 const maxClusters = 10
 
-// Explanations writes why placements are where they are, as table, wide, json or yaml.
+// Explanations writes why placements are where they are, as table, wide, json, yaml or by a JSONPath template.
 func Explanations(out io.Writer, format string, explanations []simulation.Explanation) error {
-	if format == cli.FormatJSON || format == cli.FormatYAML {
+	if cli.Structured(format) {
 		return cli.WriteObject(out, format, explanationList{APIVersion: apiVersion, Kind: "ExplanationList", Items: explanations})
 	}
 	for i := range explanations {
