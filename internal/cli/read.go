@@ -30,8 +30,8 @@ import (
 
 // List reads all objects that match, of a namespace or, where it is empty, of all. Of the options it takes the selectors.
 //
-// It asks for the whole list at once: the API server gives that from its cache, and parts of it from its storage, which takes
-// several times as long. Objects are decoded as they arrive, into their type.
+// It asks for the whole list at once, which the API server has in its cache: parts of it have been seen to take several times as
+// long. Objects are decoded as they arrive, into their type.
 func List[T any](ctx context.Context, c *Client, resource schema.GroupVersionResource, namespace string, options metav1.ListOptions) ([]T, error) {
 	var all []T
 	for next := ""; ; {

@@ -17,7 +17,9 @@ limitations under the License.
 package fleet
 
 import (
-	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -26,48 +28,46 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	dynamicfake "k8s.io/client-go/dynamic/fake"
-	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/rest"
 
-	evenkeel "github.com/evenkeel-io/evenkeel/apis/evenkeel/v1alpha1"
-	modelplane "github.com/evenkeel-io/evenkeel/apis/modelplane/v1alpha1"
+	"github.com/evenkeel-io/evenkeel/internal/cli"
 )
 
-// kinds are those that a snapshot has, by their resources.
-var kinds = map[schema.GroupVersionResource]string{
-	modelplane.GroupVersion.WithResource("inferenceclusters"):                "InferenceCluster",
-	modelplane.GroupVersion.WithResource("modeldeployments"):                 "ModelDeployment",
-	modelplane.GroupVersion.WithResource("modelreplicas"):                    "ModelReplica",
-	modelplane.GroupVersion.WithResource("modelendpoints"):                   "ModelEndpoint",
-	modelplane.GroupVersion.WithResource("modelcaches"):                      "ModelCache",
-	evenkeel.GroupVersion.WithResource("replicaplacements"):                  "ReplicaPlacement",
-	evenkeel.GroupVersion.WithResource("disruptionpolicies"):                 "DisruptionPolicy",
-	{Group: "scheduling.k8s.io", Version: "v1", Resource: "priorityclasses"}: "PriorityClass",
+// resources are those that a snapshot has, by their paths.
+var resources = map[string]string{
+	"/apis/modelplane.ai/v1alpha1/inferenceclusters": "inferenceclusters",
+	"/apis/modelplane.ai/v1alpha1/modeldeployments":  "modeldeployments",
+	"/apis/modelplane.ai/v1alpha1/modelreplicas":     "modelreplicas",
+	"/apis/modelplane.ai/v1alpha1/modelendpoints":    "modelendpoints",
+	"/apis/modelplane.ai/v1alpha1/modelcaches":       "modelcaches",
+	"/apis/evenkeel.io/v1alpha1/replicaplacements":   "replicaplacements",
+	"/apis/evenkeel.io/v1alpha1/disruptionpolicies":  "disruptionpolicies",
+	"/apis/scheduling.k8s.io/v1/priorityclasses":     "priorityclasses",
 }
 
-// newHub has one object of each kind, called by its resource.
-func newHub(t *testing.T) *dynamicfake.FakeDynamicClient {
+// newHub has one object of each kind, called by its resource. One resource may be answered by a status code instead.
+func newHub(t *testing.T, refused string, code int) *cli.Client {
 	t.Helper()
-	lists := map[schema.GroupVersionResource]string{}
-	for resource, kind := range kinds {
-		lists[resource] = kind + "List"
-	}
-	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists)
-	for resource, kind := range kinds {
-		o := &unstructured.Unstructured{}
-		o.SetGroupVersionKind(resource.GroupVersion().WithKind(kind))
-		o.SetNamespace("team")
-		o.SetName(resource.Resource)
-		require.NoError(t, client.Tracker().Create(resource, o, "team"))
-	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		resource, served := resources[r.URL.Path]
+		switch {
+		case !served:
+			http.NotFound(w, r)
+		case resource == refused:
+			http.Error(w, "no", code)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = fmt.Fprintf(w, `{"metadata":{},"items":[{"metadata":{"name":%q}}]}`, resource)
+		}
+	}))
+	t.Cleanup(server.Close)
+	client, err := cli.NewClient(&rest.Config{Host: server.URL})
+	require.NoError(t, err)
 	return client
 }
 
 func TestRead(t *testing.T) {
-	s, err := Read(t.Context(), newHub(t))
+	s, err := Read(t.Context(), newHub(t, "", 0))
 	require.NoError(t, err)
 	assert.Equal(t, "inferenceclusters", s.Clusters[0].Name)
 	assert.Equal(t, "modeldeployments", s.Deployments[0].Name)
@@ -83,20 +83,18 @@ func TestRead(t *testing.T) {
 
 // TestReadCannotList says of which kind; only ModelCaches may be missing on a hub, and only by not being served.
 func TestReadCannotList(t *testing.T) {
-	notServed := apierrors.NewGenericServerResponse(404, "list", schema.GroupResource{}, "", "404 page not found", 0, true)
-	for resource := range kinds {
-		for _, answer := range []error{errors.New("not you"), notServed} {
-			client := newHub(t)
-			client.PrependReactor("list", resource.Resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, answer })
-			s, err := Read(t.Context(), client)
-			if resource.Resource == "modelcaches" && errors.Is(answer, notServed) {
+	for _, resource := range resources {
+		for _, code := range []int{http.StatusForbidden, http.StatusNotFound} {
+			s, err := Read(t.Context(), newHub(t, resource, code))
+			if resource == "modelcaches" && code == http.StatusNotFound {
 				require.NoError(t, err)
 				assert.False(t, s.ServesCaches)
 				assert.Empty(t, s.Caches)
 				continue
 			}
-			require.ErrorContains(t, err, "list "+resource.Resource+": ")
-			require.ErrorIs(t, err, answer)
+			require.ErrorContains(t, err, "list "+resource+": ")
+			assert.Equal(t, code == http.StatusNotFound, cli.NotServed(err), "%v", err)
+			assert.Equal(t, code == http.StatusForbidden, apierrors.IsForbidden(err), "%v", err)
 		}
 	}
 }
