@@ -54,14 +54,14 @@ func (r *Reconciler) applyOne(ctx context.Context, d *modelplane.ModelDeployment
 	case replicas.AssignAdopted:
 		return r.assignAdopted(ctx, d, a)
 	case replicas.SetPlacementStatus:
-		if err := r.confirmAbsent(ctx, a.Placement.Namespace, a.AbsentReplica); err != nil {
+		if err := r.confirmAbsent(ctx, a.Placement.Namespace, a.AbsentReplica, &modelplane.ModelReplica{}); err != nil {
 			return err
 		}
 		return r.setPlacementStatus(ctx, d, a.Placement, a.Conditions, a.Move)
 	case replicas.SparePlacement:
 		return r.sparePlacement(ctx, d, a.Placement)
 	case replicas.DeletePlacement:
-		if err := r.confirmAbsent(ctx, a.Placement.Namespace, a.AbsentReplica); err != nil {
+		if err := r.confirmAbsent(ctx, a.Placement.Namespace, a.AbsentReplica, &modelplane.ModelReplica{}); err != nil {
 			return err
 		}
 		return r.remove(ctx, d, a.Placement, client.Preconditions{UID: &a.Placement.UID, ResourceVersion: &a.Placement.ResourceVersion})
@@ -71,6 +71,9 @@ func (r *Reconciler) applyOne(ctx context.Context, d *modelplane.ModelDeployment
 		return r.updateReplica(ctx, d, a)
 	case replicas.DeleteReplica:
 		if err := r.confirmReplacement(ctx, a); err != nil {
+			return err
+		}
+		if err := r.confirmAbsent(ctx, a.Replica.Namespace, a.AbsentEndpoint, &modelplane.ModelEndpoint{}); err != nil {
 			return err
 		}
 		// The object is to stay until what it stands for is gone, since its nodes are not free before.
@@ -94,13 +97,14 @@ func stale(err error) error {
 	return err
 }
 
-func (r *Reconciler) confirmAbsent(ctx context.Context, namespace, name string) error {
+// confirmAbsent makes sure that there is no object of that kind and name, whatever the cache says.
+func (r *Reconciler) confirmAbsent(ctx context.Context, namespace, name string, kind client.Object) error {
 	if name == "" {
 		return nil
 	}
-	err := r.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &modelplane.ModelReplica{})
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, kind)
 	if err == nil {
-		return fmt.Errorf("%w: ModelReplica %s exists", errStale, name)
+		return fmt.Errorf("%w: %T %s exists", errStale, kind, name)
 	}
 	return client.IgnoreNotFound(err)
 }

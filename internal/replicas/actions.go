@@ -152,6 +152,8 @@ type DeleteReplica struct {
 	Target *evenkeel.ReplicaPlacement
 	// Serving, if set, is the replacement: an uncached read must find it with the same UID, ready and not being deleted.
 	Serving *modelplane.ModelReplica
+	// AbsentEndpoint, if set, names an endpoint that an uncached read must not find.
+	AbsentEndpoint string
 }
 
 // ApplyEndpoint makes an endpoint exist as given.

@@ -30,6 +30,7 @@ func TestADeletionMakesSureOfTheReplacement(t *testing.T) {
 		name            string
 		given           []string
 		target, serving bool
+		noEndpoint      bool
 	}{
 		{
 			name:   "MakeBeforeBreak",
@@ -46,6 +47,15 @@ func TestADeletionMakesSureOfTheReplacement(t *testing.T) {
 			given: []string{"wants 1", "east h:2 NoExecute", "west h:2", "0-1 on east/0 ready leaving UntoleratedTaint", "0-2 for 0-1 excluding east on west/0 uncreated"},
 		},
 		{
+			name:       "traffic, and no endpoint is seen",
+			given:      []string{"service modelplane.ai/deployment=chat", "wants 1", "east h:2", "west h:2", "0-1 on east/0 ready", "1-1 on west/0 ready leaving ScaleDown"},
+			noEndpoint: true,
+		},
+		{
+			name:  "traffic that does not reach it yet",
+			given: []string{"service modelplane.ai/deployment=chat", "wants 1", "east h:2", "west h:2", "0-1 on east/0 ready", "1-1 on west/0 loading leaving ScaleDown"},
+		},
+		{
 			name:  "fewer are wanted",
 			given: []string{"wants 1 surge", "east h:2", "west h:2", "0-1 on east/0 ready", "1-1 on west/0 ready leaving ScaleDown"},
 		},
@@ -60,6 +70,7 @@ func TestADeletionMakesSureOfTheReplacement(t *testing.T) {
 			require.Len(t, deletions, 1)
 			assert.Equal(t, tc.target, deletions[0].Target != nil)
 			assert.Equal(t, tc.serving, deletions[0].Serving != nil)
+			assert.Equal(t, tc.noEndpoint, deletions[0].AbsentEndpoint != "", deletions[0].AbsentEndpoint)
 		})
 	}
 }

@@ -17,6 +17,8 @@ limitations under the License.
 package replicas
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -123,6 +125,11 @@ func (s *state) endpoint(name string) *modelplane.ModelEndpoint {
 		}
 	}
 	return nil
+}
+
+// hasEndpoint tells whether any endpoint has that name, whosever it is.
+func (s *state) hasEndpoint(name string) bool {
+	return slices.ContainsFunc(s.Endpoints, func(e *modelplane.ModelEndpoint) bool { return e.Name == name })
 }
 
 func (s *state) endpointNameTaken(name string) bool {

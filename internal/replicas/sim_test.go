@@ -324,6 +324,9 @@ func (s *sim) deleteReplica(a DeleteReplica) error {
 			return errSimStale
 		}
 	}
+	if s.endpoints[a.AbsentEndpoint] != nil {
+		return errSimStale
+	}
 	s.deletions = append(s.deletions, a.String())
 	if slotOf := s.slotOf(old.Name); slotOf != nil && a.Cause != evenkeel.CauseScaleDown && a.Cause != evenkeel.CauseNotServing {
 		s.checkTarget(*slotOf, old, a)

@@ -48,9 +48,13 @@ func (s *state) withdraw(u *unit) {
 }
 
 // deletionOf deletes a replica. Where the policy promises that there is somewhere to go, or that another one serves, that
-// must be so at the time of the deletion, whatever the cache says.
+// must be so at the time of the deletion, whatever the cache says. The same holds for a replica that requests would reach
+// by its endpoint: that there is none, and so no traffic to withdraw.
 func (s *state) deletionOf(u *unit) DeleteReplica {
 	deletion := DeleteReplica{Replica: u.replica, Cause: u.cause.reason}
+	if s.Traffic != nil && u.ready() && !s.hasEndpoint(u.name) {
+		deletion.AbsentEndpoint = u.name
+	}
 	next := u.slot.successor(u)
 	if u.slot.victim || u.redundant || !s.Policy.holds() || next == nil || !next.staying() {
 		return deletion
