@@ -36,7 +36,7 @@ import (
 	"github.com/evenkeel-io/evenkeel/internal/workloadcluster"
 )
 
-const manyPickers = 60
+const manyPickers = 200
 
 // TestManyPickers installs Evenkeel on a cluster with many pickers and removes it again.
 func TestManyPickers(t *testing.T) {
